@@ -1,0 +1,62 @@
+# How every target of the project is built: one warning set, one way to turn a
+# folder into a room's library, one way to turn its *_test.cc into a test.
+
+add_library(chimera_flags INTERFACE)
+target_include_directories(chimera_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)
+target_compile_options(chimera_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wconversion -Werror
+  -Wno-sign-conversion
+  # Designated initializers leave the rest at its default on purpose.
+  -Wno-missing-field-initializers)
+# g++ 12 sees overlaps in std::string's operator+ that are not there (GCC bug
+# 105651).
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(chimera_flags INTERFACE -Wno-restrict)
+endif()
+if(CHIMERA_SANITIZE)
+  target_compile_options(chimera_flags INTERFACE
+    -fsanitize=${CHIMERA_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)
+  target_link_options(chimera_flags INTERFACE -fsanitize=${CHIMERA_SANITIZE})
+endif()
+
+# Every .cc below `folder` that is not a test. Globbed, so that adding a
+# schedule is one file and one registry line, with no build file to edit.
+function(chimera_sources target folder)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  target_sources(${target} PRIVATE ${sources})
+endfunction()
+
+# chimera_room(NAME [ROOMS rooms it may include] [LIBS third-party targets])
+function(chimera_room name)
+  cmake_parse_arguments(arg "" "" "ROOMS;LIBS" ${ARGN})
+  add_library(chimera_${name} STATIC)
+  chimera_sources(chimera_${name} src/chimera/${name})
+  list(TRANSFORM arg_ROOMS PREPEND chimera_)
+  target_link_libraries(chimera_${name}
+    PUBLIC ${arg_ROOMS} PRIVATE chimera_flags fmt::fmt-header-only ${arg_LIBS})
+  if(CHIMERA_TESTS)
+    file(GLOB_RECURSE tests CONFIGURE_DEPENDS
+      ${PROJECT_SOURCE_DIR}/src/chimera/${name}/*_test.cc)
+    if(tests)
+      chimera_test(${name}_test SOURCES ${tests} LIBS chimera_${name})
+    endif()
+  endif()
+endfunction()
+
+# chimera_test(NAME SOURCES files LIBS targets [LABEL unit|dist|slow])
+function(chimera_test name)
+  cmake_parse_arguments(arg "" "LABEL" "SOURCES;LIBS" ${ARGN})
+  if(NOT arg_LABEL)
+    set(arg_LABEL unit)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LIBS} chimera_flags
+    fmt::fmt-header-only GTest::gmock GTest::gtest_main rapidcheck
+    rapidcheck_gtest)
+  target_compile_definitions(${name} PRIVATE
+    CHIMERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT 600)
+endfunction()

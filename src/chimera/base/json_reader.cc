@@ -1,0 +1,225 @@
+#include "chimera/base/json_reader.h"
+
+#include <charconv>
+
+#include "chimera/base/text.h"
+
+namespace chimera {
+
+void JsonReader::refuse(const char* code, const std::string& found,
+                        const std::string& needed, const std::string& hint) {
+  errors_.push_back({.code = code,
+                     .where = file_ + ":" + std::to_string(line_),
+                     .found = found,
+                     .needed = needed,
+                     .hint = hint});
+  constexpr size_t kEnough = 100;
+  if (errors_.size() >= kEnough) failed_ = true;
+}
+
+void JsonReader::syntax(const std::string& needed) {
+  if (failed_) return;
+  const std::string found = at_ < text_.size()
+                                ? "\"" + shown(text_.substr(at_, 12)) + "\""
+                                : "the end of the text";
+  refuse("E101", found, needed);
+  failed_ = true;
+}
+
+// The next character that is not blank; 0 at the end.
+char JsonReader::peek() {
+  for (; at_ < text_.size(); ++at_) {
+    const char c = text_[at_];
+    if (c == '\n') {
+      ++line_;
+    } else if (c != ' ' && c != '\t' && c != '\r') {
+      return c;
+    }
+  }
+  return 0;
+}
+
+bool JsonReader::open(char bracket, const std::string& name, const char* type) {
+  if (failed_) return false;
+  if (peek() != bracket) {
+    wrong_type(name, type);
+    return false;
+  }
+  ++at_;
+  first_ = true;
+  return true;
+}
+
+bool JsonReader::more(char closing) {
+  const char c = peek();
+  const bool first = first_;
+  first_ = false;
+  if (c == closing) {
+    ++at_;
+    return false;
+  }
+  if (first) return true;
+  if (c != ',') {
+    syntax(std::string("must be , or ") + closing);
+    return false;
+  }
+  ++at_;
+  return true;
+}
+
+std::string JsonReader::read_key() {
+  if (peek() != '"') {
+    syntax("must be a key in double quotes");
+    return {};
+  }
+  std::string key = read_string();
+  if (!failed_ && peek() != ':') syntax("must be : after a key");
+  ++at_;
+  return key;
+}
+
+std::optional<unsigned> JsonReader::read_hex() {
+  unsigned value = 0;
+  const std::string_view digits = text_.substr(std::min(at_, text_.size()), 4);
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+  if (digits.size() < 4 || error != std::errc() || end != digits.data() + 4) {
+    return std::nullopt;
+  }
+  at_ += 4;
+  return value;
+}
+
+void JsonReader::read_escape(std::string& out) {
+  static constexpr std::string_view kNames = "\"\\/bfnrt";
+  static constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
+  const char c = at_ < text_.size() ? text_[at_] : 0;
+  if (const size_t i = kNames.find(c); c != 0 && i != std::string_view::npos) {
+    ++at_;
+    out += kMeanings[i];
+    return;
+  }
+  if (c != 'u') {
+    syntax("is not an escape");
+    return;
+  }
+  ++at_;
+  const std::optional<unsigned> code = read_hex();
+  if (!code) {
+    syntax("must be four hexadecimal digits");
+  } else {
+    // Names in our files are ASCII; anything else only has to be readable.
+    out += *code < 0x80 ? static_cast<char>(*code) : '?';
+  }
+}
+
+// REQUIRES: an opening quote stands here.
+std::string JsonReader::read_string() {
+  ++at_;
+  std::string out;
+  while (!failed_) {
+    if (at_ >= text_.size() || text_[at_] == '\n') {
+      syntax("must be a closing quote");
+      break;
+    }
+    const char c = text_[at_++];
+    if (c == '"') break;
+    if (c == '\\') {
+      read_escape(out);
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string_view JsonReader::read_bare() {
+  const size_t begin = at_;
+  while (at_ < text_.size()) {
+    const char c = text_[at_];
+    const bool bare = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                      (c >= 'A' && c <= 'Z') || c == '+' || c == '-' ||
+                      c == '.';
+    if (!bare) break;
+    ++at_;
+  }
+  if (at_ == begin) syntax("must be a value");
+  return text_.substr(begin, at_ - begin);
+}
+
+void JsonReader::wrong_type(const std::string& name, const char* needed) {
+  const char c = peek();
+  if (c == 0) {
+    syntax(std::string("must be ") + needed);
+    return;
+  }
+  std::string found = "a value";
+  if (c == '{') found = "an object";
+  if (c == '[') found = "an array";
+  if (c == '"') found = "a string";
+  refuse("E102", name + " = " + found, std::string("must be ") + needed);
+  skip();
+}
+
+std::optional<int> JsonReader::integer(const std::string& name) {
+  if (failed_) return std::nullopt;
+  const char c = peek();
+  if (c != '-' && (c < '0' || c > '9')) {
+    wrong_type(name, "a whole number");
+    return std::nullopt;
+  }
+  const std::string_view text = read_bare();
+  if (const std::optional<int> value = parse_int(text)) return value;
+  const bool whole = text.find_first_of(".eE") == std::string_view::npos;
+  refuse(whole ? "E103" : "E102", name + " = " + shown(text),
+         whole ? "is out of range" : "must be a whole number");
+  return std::nullopt;
+}
+
+std::optional<std::string> JsonReader::string(const std::string& name) {
+  if (failed_) return std::nullopt;
+  if (peek() != '"') {
+    wrong_type(name, "a string");
+    return std::nullopt;
+  }
+  std::string text = read_string();
+  if (failed_) return std::nullopt;
+  return text;
+}
+
+// Any value, without recursion: deep nesting costs a counter, not the stack.
+void JsonReader::skip() {
+  constexpr int kDeepest = 64;
+  int depth = 0;
+  do {
+    const char c = peek();
+    if (c == '"') {
+      read_string();
+    } else if (c == '{' || c == '[') {
+      ++at_;
+      if (++depth > kDeepest) syntax("is nested too deeply");
+    } else if (c == '}' || c == ']') {
+      ++at_;
+      --depth;
+    } else if (depth > 0 && (c == ',' || c == ':')) {
+      ++at_;
+    } else {
+      read_bare();
+    }
+  } while (depth > 0 && !failed_);
+}
+
+void JsonReader::unknown_key(const std::string& key,
+                             const std::vector<std::string>& known) {
+  const std::string near = nearest_name(key, known);
+  refuse("E104", "key \"" + shown(key) + "\"", "is not known",
+         near.empty() ? "one of " + join(known, ", ")
+                      : "did you mean \"" + near + "\"?");
+  if (!failed_) skip();
+}
+
+void JsonReader::finish() {
+  if (!failed_ && peek() != 0) syntax("follows the end of the document");
+}
+
+}  // namespace chimera

@@ -1,0 +1,86 @@
+// A pull reader for JSON from strangers. The caller says what it expects and
+// takes values as they come, so memory is bounded by what the caller keeps;
+// every mistake is recorded with file:line. A value of an unexpected type is
+// recorded and passed over; broken syntax ends the reading.
+//
+//   JsonReader reader(text, "a.json", errors);
+//   reader.object([&](const std::string& key) {
+//     if (key == "micros") micros = reader.integer("micros");
+//     else reader.unknown_key(key, {"micros"});
+//   });
+//   reader.finish();
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chimera/base/result.h"
+
+namespace chimera {
+
+class JsonReader {
+ public:
+  JsonReader(std::string_view text, std::string file_name, Diagnostics& errors)
+      : text_(text), file_(std::move(file_name)), errors_(errors) {}
+
+  // One value each; `name` is what messages call it. nullopt (recorded) if it
+  // is of another type or out of range.
+  std::optional<int> integer(const std::string& name);
+  std::optional<std::string> string(const std::string& name);
+
+  // Calls element() at each element, which must read exactly one value.
+  template <class Element>
+  void array(const std::string& name, const Element& element) {
+    if (!open('[', name, "an array")) return;
+    while (!failed_ && more(']')) element();
+  }
+  // Calls member(key) at each member, which must read exactly one value.
+  template <class Read>
+  void object(const std::string& name, const Read& member) {
+    if (!open('{', name, "an object")) return;
+    while (!failed_ && more('}')) {
+      const std::string key = read_key();
+      if (!failed_) member(key);
+    }
+  }
+
+  // Passes over the value of a key that nobody knows, and says so.
+  void unknown_key(const std::string& key,
+                   const std::vector<std::string>& known);
+
+  // Records a mistake at the current line. After 100 mistakes reading ends.
+  void refuse(const char* code, const std::string& found,
+              const std::string& needed, const std::string& hint = "");
+
+  // The text must be over.
+  void finish();
+  // True once reading has ended early.
+  [[nodiscard]] bool failed() const { return failed_; }
+
+ private:
+  [[nodiscard]] char peek();
+  bool open(char bracket, const std::string& name, const char* type);
+  // Whether another element follows; takes the comma or the closing bracket.
+  bool more(char closing);
+  std::string read_key();
+  std::string read_string();
+  void read_escape(std::string& out);
+  std::optional<unsigned> read_hex();
+  std::string_view read_bare();  // a number or literal
+  void skip();
+  void wrong_type(const std::string& name, const char* needed);
+  void syntax(const std::string& needed);
+
+  std::string_view text_;
+  std::string file_;
+  Diagnostics& errors_;
+  size_t at_ = 0;
+  int line_ = 1;
+  bool failed_ = false;
+  bool first_ = false;  // the next element is its container's first
+};
+
+}  // namespace chimera
