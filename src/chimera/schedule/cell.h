@@ -1,0 +1,30 @@
+// An action as a short word, for the sched and csv formats and for messages.
+//
+//   cell   := [number] op [micro] ["." part] ["@" pipe] [">" peer | "<" peer]
+//             ["~" lag]
+//   number := the stage; for G the group
+//   op     := F B I W U R RF RB SF SB G N
+//   lag    := how many steps the action lags behind its round (-step)
+//
+// Parts that are 0 or absent are left out: 0F0, 3B2@1, 3B2.1@1, 1RF0<0, 0SF0>1,
+// 2G, 3U, 0B1~3, N.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "chimera/schedule/action.h"
+
+namespace chimera {
+
+[[nodiscard]] std::string to_cell(const Action& action);
+
+// nullopt if `text` is not a cell, or a number in it does not fit its field.
+// Whether the fields make sense together is for validate to say.
+[[nodiscard]] std::optional<Action> parse_cell(std::string_view text);
+
+// By name; nullopt if there is none.
+[[nodiscard]] std::optional<Op> parse_op(std::string_view name);
+
+}  // namespace chimera

@@ -1,0 +1,57 @@
+#include "chimera/schedule/costs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace chimera {
+
+Costs uniform_costs(const Schedule& schedule, const UniformTimes& times) {
+  const double share = 1.0 / schedule.chunks();
+  const double weight_grad = times.weight_grad.value_or(times.backward / 2);
+  StageCosts stage;
+  stage.forward = times.forward * share;
+  stage.input_grad = (times.backward - weight_grad) * share;
+  stage.weight_grad = weight_grad * share;
+  stage.update = times.update * share;
+  Costs costs;
+  costs.stages.assign(schedule.stages(), stage);
+  costs.latency = times.latency;
+  costs.sum_time = times.sum_time;
+  return costs;
+}
+
+double compute_time(const Costs& costs, const Action& action, int parts) {
+  if (!is_compute(action.op)) return 0;
+  const StageCosts& stage = costs.stages[action.stage];
+  switch (action.op) {
+    case Op::kF:
+    case Op::kR:
+      return stage.forward;
+    case Op::kB:
+      return (stage.input_grad + stage.weight_grad) / parts;
+    case Op::kI:
+      return stage.input_grad / parts;
+    case Op::kW:
+      return stage.weight_grad / parts;
+    default:
+      return stage.update;
+  }
+}
+
+double sum_time(const Costs& costs, const Schedule& schedule,
+                const SumGroup& group) {
+  std::set<int> holders;
+  double bytes = 0;
+  for (const Member& member : group.members) {
+    holders.insert(schedule.placement.worker(member.pipe, member.stage));
+    bytes = std::max(bytes, costs.stages[member.stage].gradient_bytes);
+  }
+  const double ranks = static_cast<double>(holders.size()) * schedule.width;
+  if (ranks < 2) return 0;
+  if (costs.sum_time) return *costs.sum_time;
+  return 2 * std::log2(ranks) * costs.latency +
+         2 * (ranks - 1) / ranks * costs.time_per_byte * bytes;
+}
+
+}  // namespace chimera

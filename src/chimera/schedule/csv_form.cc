@@ -1,0 +1,151 @@
+// The csv form: one row a worker, one cell an action, no header. Placement and
+// counts are read off the cells.
+#include <algorithm>
+
+#include "chimera/base/text.h"
+#include "chimera/schedule/cell.h"
+#include "chimera/schedule/forms.h"
+#include "chimera/schedule/lower.h"
+
+namespace chimera {
+
+std::string to_csv(const Schedule& schedule) {
+  std::string out;
+  for (const ActionList& list : schedule.actions) {
+    for (size_t i = 0; i < list.size(); ++i) {
+      if (i > 0) out += ',';
+      out += to_cell(list[i]);
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+namespace {
+
+// The schedule whose lists are read, with what the lists imply filled in.
+class CsvInference {
+ public:
+  CsvInference(Schedule schedule, std::string file_name)
+      : schedule_(std::move(schedule)), file_(std::move(file_name)) {}
+
+  Result<Schedule> run() {
+    schedule_.scheme = "custom";
+    schedule_.depth = static_cast<int>(schedule_.actions.size());
+    schedule_.placement.workers = schedule_.depth;
+    int pipes = 0;
+    int stages = 0;
+    for (const ActionList& list : schedule_.actions) {
+      for (const Action& action : list) {
+        pipes = std::max(pipes, action.pipe + 1);
+        stages = std::max(stages, action.stage + 1);
+        schedule_.micros = std::max(schedule_.micros, action.micro + 1);
+        schedule_.parts = std::max(schedule_.parts, action.part + 1);
+      }
+    }
+    // Each stage of each pipe needs a cell, so a file cannot claim more.
+    const size_t cells = num_actions(schedule_);
+    if (static_cast<size_t>(pipes) * static_cast<size_t>(stages) > cells) {
+      return refusal("the cells name " + std::to_string(pipes) + " pipes of " +
+                         std::to_string(stages) + " stages",
+                     "but there are only " + std::to_string(cells) + " cells");
+    }
+    infer_placement(pipes, stages);
+    if (!errors_.empty()) return errors_;
+    infer_groups();
+    return std::move(schedule_);
+  }
+
+ private:
+  Diagnostic refusal(const std::string& found, const std::string& needed) {
+    return {.code = "E107", .where = file_, .found = found, .needed = needed};
+  }
+
+  void infer_placement(int pipes, int stages) {
+    schedule_.placement.worker_of.assign(pipes,
+                                         std::vector<int>(stages, kNone));
+    for (int worker = 0; worker < schedule_.depth; ++worker) {
+      for (const Action& action : schedule_.actions[worker]) {
+        if (action.op != Op::kF || action.stage == kNone) continue;
+        int& holder = schedule_.placement.worker_of[action.pipe][action.stage];
+        if (holder == kNone) holder = worker;
+      }
+    }
+    for (int pipe = 0; pipe < pipes; ++pipe) {
+      for (int stage = 0; stage < stages; ++stage) {
+        if (schedule_.placement.worker_of[pipe][stage] != kNone) continue;
+        errors_.push_back(
+            refusal("stage " + std::to_string(stage) + " of pipe " +
+                        std::to_string(pipe),
+                    "has no forward, so no worker is known for it"));
+        if (errors_.size() >= 100) return;
+      }
+    }
+  }
+
+  // A lowered list starts sums by number: those of the placement, then the
+  // tied one.
+  void infer_groups() {
+    if (!is_lowered(schedule_)) return;
+    int most = kNone;
+    for (const ActionList& list : schedule_.actions) {
+      for (const Action& action : list) most = std::max(most, action.group);
+    }
+    schedule_.groups = sum_groups(schedule_.placement, 1, false);
+    if (most >= static_cast<int>(schedule_.groups.size())) {
+      schedule_.groups = sum_groups(schedule_.placement, 1, true);
+    }
+  }
+
+  Schedule schedule_;
+  std::string file_;
+  Diagnostics errors_;
+};
+
+}  // namespace
+
+Result<Schedule> parse_csv(std::string_view text,
+                           const std::string& file_name) {
+  Diagnostics errors;
+  Schedule schedule;
+  if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+  for (const std::string_view row : split(text, '\n')) {
+    ActionList& list = schedule.actions.emplace_back();
+    for (const std::string_view field : split(row, ',')) {
+      const std::string_view cell = trim(field);
+      if (cell.empty()) continue;  // an idle slot, as torch writes them
+      if (const std::optional<Action> action = parse_cell(cell)) {
+        list.push_back(*action);
+      } else if (errors.size() < 100) {
+        errors.push_back(
+            {.code = "E105",
+             .where = file_name + ":" + std::to_string(schedule.actions.size()),
+             .found = "\"" + shown(cell) + "\"",
+             .needed = "is not an action",
+             .hint = "write stage, op, micro-batch, like 3B2@1"});
+      }
+    }
+  }
+  if (!errors.empty()) return errors;
+  return CsvInference(std::move(schedule), file_name).run();
+}
+
+Result<Schedule> parse_schedule(std::string_view text,
+                                const std::string& file_name) {
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) {
+    return Diagnostic{.code = "E101",
+                      .where = file_name,
+                      .found = "the file",
+                      .needed = "is empty",
+                      .hint = "write one with `chimera schedule ... -o FILE`"};
+  }
+  if (text[begin] == '{' || text[begin] == '[') {
+    return parse_json(text, file_name);
+  }
+  const bool sched =
+      text[begin] == '#' || text.substr(begin).starts_with("chimera-schedule");
+  return sched ? parse_sched(text, file_name) : parse_csv(text, file_name);
+}
+
+}  // namespace chimera

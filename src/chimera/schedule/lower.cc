@@ -1,0 +1,177 @@
+#include "chimera/schedule/lower.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "chimera/base/check.h"
+#include "chimera/schedule/asap.h"
+#include "chimera/schedule/micro_index.h"
+#include "chimera/schedule/sum_plan.h"
+
+namespace chimera {
+namespace {
+
+class Lowering {
+ public:
+  Lowering(const Schedule& schedule, const LowerOptions& options,
+           const Costs& costs)
+      : source_(schedule),
+        options_(options),
+        times_(asap(schedule, costs)),
+        lowered_(schedule),
+        recomputed_(MicroIndex(schedule).cells()),
+        next_sum_(schedule.workers(), 0) {
+    for (ActionList& list : lowered_.actions) list.clear();
+    lowered_.groups =
+        sum_groups(schedule.placement, schedule.width, options.tied);
+    if (!is_asynchronous(source_)) {
+      sums_ = plan_sums(source_, times_, lowered_.groups, options.sync);
+    }
+  }
+
+  Schedule run() {
+    for (const Place& place : times_.order) emit(place);
+    if (is_asynchronous(source_)) {
+      for (ActionList& list : lowered_.actions) list.push_back({.op = Op::kN});
+    } else {
+      close_step();
+    }
+    return std::move(lowered_);
+  }
+
+ private:
+  void emit(const Place& place) {
+    const Action& action = source_.actions[place.worker][place.position];
+    ActionList& list = lowered_.actions[place.worker];
+    if (options_.recompute && gives_gradient(action.op)) {
+      emit_recompute(action, list);
+    }
+    if (action.op == Op::kU) emit_asynchronous_sum(action, list);
+    list.push_back(action);
+    emit_messages(action, place.worker);
+    if (!is_asynchronous(source_)) start_sums(place.worker, place.position);
+  }
+
+  // Before the first backward part, and free-standing: it needs no gradient,
+  // so it runs while the gradient is still on its way.
+  void emit_recompute(const Action& backward, ActionList& list) {
+    const size_t cell =
+        MicroIndex(source_).cell(backward.stage, backward.micro);
+    if (recomputed_[cell]) return;
+    recomputed_[cell] = true;
+    Action recompute = backward;
+    recompute.op = Op::kR;
+    recompute.part = 0;
+    list.push_back(recompute);
+  }
+
+  // Appending the post to the receiver at the moment the producer is placed
+  // keeps both lists in one global order, so that the lists finish even if
+  // every send blocks until its receive is posted.
+  void emit_messages(const Action& action, int worker) {
+    int next = kNone;
+    if (action.op == Op::kF && action.stage + 1 < source_.stages()) {
+      next = action.stage + 1;
+    } else if (gives_gradient(action.op) && action.stage > 0) {
+      next = action.stage - 1;
+    }
+    if (next == kNone) return;
+    const int receiver = source_.placement.worker(action.pipe, next);
+    if (receiver == worker) return;
+    const bool forward = action.op == Op::kF;
+    Action post = action;
+    post.op = forward ? Op::kRF : Op::kRB;
+    post.stage = next;
+    post.peer = worker;
+    lowered_.actions[receiver].push_back(post);
+    Action send = action;
+    send.op = forward ? Op::kSF : Op::kSB;
+    send.peer = receiver;
+    lowered_.actions[worker].push_back(send);
+  }
+
+  // An asynchronous scheme updates many times a step; with several copies each
+  // update has its own sum. Its one pipe makes the group's number the stage's.
+  void emit_asynchronous_sum(const Action& update, ActionList& list) {
+    if (lowered_.groups.empty()) return;
+    list.push_back({.op = Op::kG,
+                    .step = update.step,
+                    .micro = update.micro,
+                    .group = update.stage});
+  }
+
+  // Every planned sum that may start once `position` is done.
+  void start_sums(int worker, int position) {
+    const std::vector<PlannedSum>& sums = sums_.by_worker[worker];
+    size_t& next = next_sum_[worker];
+    for (; next < sums.size() && sums[next].after <= position; ++next) {
+      lowered_.actions[worker].push_back(
+          {.op = Op::kG, .group = sums[next].group});
+    }
+  }
+
+  // After all compute: sums of workers that had none, vote and updates.
+  void close_step() {
+    const Action vote{.op = Op::kN};
+    const std::vector<std::vector<Member>> updates = updates_by_worker();
+    for (int worker = 0; worker < source_.workers(); ++worker) {
+      start_sums(worker, static_cast<int>(source_.actions[worker].size()));
+      ActionList& list = lowered_.actions[worker];
+      if (options_.vote_gates_update) list.push_back(vote);
+      for (const Member& member : updates[worker]) {
+        list.push_back(
+            {.op = Op::kU, .pipe = member.pipe, .stage = member.stage});
+      }
+      if (!options_.vote_gates_update) list.push_back(vote);
+    }
+  }
+
+  // One update per stage that a worker holds (its pipes share it), in the
+  // order in which their sums complete.
+  [[nodiscard]] std::vector<std::vector<Member>> updates_by_worker() const {
+    std::vector<std::vector<Member>> held(source_.workers());
+    for (int pipe = 0; pipe < source_.pipes(); ++pipe) {
+      for (int stage = 0; stage < source_.stages(); ++stage) {
+        held[source_.placement.worker(pipe, stage)].push_back({pipe, stage});
+      }
+    }
+    for (std::vector<Member>& members : held) {
+      std::sort(members.begin(), members.end(), by_stage);
+      const auto twins =
+          std::unique(members.begin(), members.end(), same_stage);
+      members.erase(twins, members.end());
+      std::sort(members.begin(), members.end(),
+                [&](const Member& a, const Member& b) {
+                  return std::tuple(sums_.rank[a.pipe][a.stage], a.stage) <
+                         std::tuple(sums_.rank[b.pipe][b.stage], b.stage);
+                });
+    }
+    return held;
+  }
+
+  static bool by_stage(const Member& a, const Member& b) {
+    return std::tie(a.stage, a.pipe) < std::tie(b.stage, b.pipe);
+  }
+  static bool same_stage(const Member& a, const Member& b) {
+    return a.stage == b.stage;
+  }
+
+  const Schedule& source_;
+  const LowerOptions& options_;
+  AsapTimes times_;
+  Schedule lowered_;
+  SumPlan sums_;
+  std::vector<bool> recomputed_;  // [cell]
+  std::vector<size_t> next_sum_;  // [worker]
+};
+
+}  // namespace
+
+Schedule lower(const Schedule& schedule, const LowerOptions& options) {
+  CHIMERA_CHECK(!is_lowered(schedule), "the schedule is lowered already");
+  const Costs unit = uniform_costs(schedule, {});
+  const Costs& costs = options.costs == nullptr ? unit : *options.costs;
+  return Lowering(schedule, options, costs).run();
+}
+
+}  // namespace chimera

@@ -1,0 +1,62 @@
+// Dense numbers for what passes between stages: the activation that (stage,
+// micro) makes, and the gradient that (stage, micro, part) makes. A micro-batch
+// has one pipe, so the pipe is not part of the number.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+
+#include "chimera/schedule/schedule.h"
+
+namespace chimera {
+
+class MicroIndex {
+ public:
+  static constexpr size_t kNothing = std::numeric_limits<size_t>::max();
+
+  explicit MicroIndex(const Schedule& schedule)
+      : stages_(schedule.stages()),
+        micros_(schedule.micros),
+        parts_(schedule.parts) {}
+
+  // How many numbers there are.
+  [[nodiscard]] size_t size() const { return cells() * (1 + parts_); }
+  // How many (stage, micro) there are; their own dense number.
+  [[nodiscard]] size_t cells() const {
+    return static_cast<size_t>(stages_) * micros_;
+  }
+  [[nodiscard]] size_t cell(int stage, int micro) const {
+    return static_cast<size_t>(stage) * micros_ + micro;
+  }
+  [[nodiscard]] size_t activation(int stage, int micro) const {
+    return cell(stage, micro);
+  }
+  [[nodiscard]] size_t gradient(int stage, int micro, int part) const {
+    return cells() + cell(stage, micro) * parts_ + part;
+  }
+
+  // What a compute action makes for a neighbouring stage, and what it needs
+  // from one; kNothing where there is none. The last stage's backward needs
+  // its own forward, which its own list gives it.
+  [[nodiscard]] size_t made_by(const Action& action) const {
+    if (action.op == Op::kF) return activation(action.stage, action.micro);
+    if (!gives_gradient(action.op)) return kNothing;
+    return gradient(action.stage, action.micro, action.part);
+  }
+  [[nodiscard]] size_t needed_by(const Action& action) const {
+    if (action.op == Op::kF && action.stage > 0) {
+      return activation(action.stage - 1, action.micro);
+    }
+    if (gives_gradient(action.op) && action.stage + 1 < stages_) {
+      return gradient(action.stage + 1, action.micro, action.part);
+    }
+    return kNothing;
+  }
+
+ private:
+  int stages_;
+  int micros_;
+  int parts_;
+};
+
+}  // namespace chimera

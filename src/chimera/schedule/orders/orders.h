@@ -1,0 +1,39 @@
+// One function per scheme, each in its own file: the registry line's content.
+// Letters as in the literature:
+//   D workers (depth)   N micro-batches   v chunks   2f pipes   r, w a worker
+#pragma once
+
+#include "chimera/schedule/scheme.h"
+
+namespace chimera {
+
+[[nodiscard]] Scheme gpipe();
+[[nodiscard]] Scheme one_f_one_b();
+[[nodiscard]] Scheme interleaved();
+[[nodiscard]] Scheme gems();
+[[nodiscard]] Scheme pipedream();
+[[nodiscard]] Scheme pipedream_2bw();
+[[nodiscard]] Scheme chimera_scheme();
+[[nodiscard]] Scheme zb_h1();
+[[nodiscard]] Scheme zb_h2();
+[[nodiscard]] Scheme zb_v();
+[[nodiscard]] Scheme dualpipe();
+[[nodiscard]] Scheme dualpipe_v();
+[[nodiscard]] Scheme hanayo();
+
+// What the order files share: making an action, and refusing a layout.
+
+[[nodiscard]] inline Action compute(Op op, int pipe, int stage, int micro) {
+  return {.op = op, .pipe = pipe, .stage = stage, .micro = micro};
+}
+
+[[nodiscard]] inline Diagnostics any_layout(const Layout&) { return {}; }
+
+// Refusals, each with the nearest legal values as hint.
+[[nodiscard]] Diagnostic needs_depth_multiple(const Layout& layout, int factor);
+[[nodiscard]] Diagnostic needs_micros_multiple(const Layout& layout, int factor,
+                                               const std::string& of);
+[[nodiscard]] Diagnostic needs_micros_at_least(const Layout& layout, int least,
+                                               const std::string& formula);
+
+}  // namespace chimera

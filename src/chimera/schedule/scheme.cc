@@ -1,0 +1,172 @@
+#include "chimera/schedule/scheme.h"
+
+#include <cstdint>
+
+#include "chimera/base/text.h"
+#include "chimera/schedule/orders/orders.h"
+
+namespace chimera {
+
+std::string_view scale_name(Scale scale) {
+  static constexpr std::string_view kNames[] = {"direct", "doubling",
+                                                "halving"};
+  return kNames[static_cast<int>(scale)];
+}
+
+std::string_view shape_name(Shape shape) {
+  static constexpr std::string_view kNames[] = {"linear", "loop", "vee",
+                                                "wave"};
+  return kNames[static_cast<int>(shape)];
+}
+
+const std::vector<Scheme>& schemes() {
+  static const std::vector<Scheme> kSchemes = {
+      gpipe(),         one_f_one_b(),    interleaved(), gems(),  pipedream(),
+      pipedream_2bw(), chimera_scheme(), zb_h1(),       zb_h2(), zb_v(),
+      dualpipe(),      dualpipe_v(),     hanayo(),
+  };
+  return kSchemes;
+}
+
+const Scheme* find_scheme(std::string_view name) {
+  for (const Scheme& scheme : schemes()) {
+    if (name == scheme.name) return &scheme;
+    if (!scheme.alias.empty() && name == scheme.alias) return &scheme;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> scheme_names() {
+  std::vector<std::string> names;
+  for (const Scheme& scheme : schemes()) {
+    names.emplace_back(scheme.name);
+    if (!scheme.alias.empty()) names.emplace_back(scheme.alias);
+  }
+  return names;
+}
+
+namespace {
+
+// Beyond this a schedule's lists alone would take gigabytes. Far above any
+// machine: 2,048 workers x 64 micro-batches are 2^17.
+constexpr std::int64_t kMostForwards = std::int64_t{1} << 23;
+
+Diagnostic unknown_scheme(const std::string& name) {
+  const std::string near = nearest_name(name, scheme_names());
+  return {.code = "E201",
+          .found = "scheme \"" + shown(name) + "\"",
+          .needed = "is not known",
+          .hint = near.empty() ? "one of " + join(scheme_names(), ", ")
+                               : "did you mean \"" + near + "\"?"};
+}
+
+Diagnostic fixed(const char* code, const std::string& found,
+                 const Scheme& scheme, const std::string& value) {
+  return {.code = code,
+          .found = found,
+          .needed = "is not possible: " + std::string(scheme.name) +
+                    " always has " + value,
+          .hint = "leave the flag out"};
+}
+
+void refuse_counts(const ScheduleSpec& spec, int chunks, Diagnostics& errors) {
+  const auto positive = [&](const char* code, const char* name, int value) {
+    if (value >= 1) return;
+    errors.push_back(
+        {.code = code,
+         .found = std::string(name) + " = " + std::to_string(value),
+         .needed = "must be at least 1"});
+  };
+  positive("E202", "depth", spec.depth);
+  positive("E203", "micros", spec.micros);
+  positive("E205", "chunks", chunks);
+  positive("E208", "width", spec.width);
+  if (!errors.empty()) return;
+  // Checked one factor at a time: the product may not fit 64 bits.
+  const std::int64_t stages = std::int64_t{spec.depth} * chunks;
+  if (stages > kMostForwards || stages * spec.micros > kMostForwards ||
+      spec.width > (1 << 20)) {
+    errors.push_back(
+        {.code = "E209",
+         .found = "depth x chunks x micros = " + std::to_string(spec.depth) +
+                  " x " + std::to_string(chunks) + " x " +
+                  std::to_string(spec.micros),
+         .needed = "is too large; the most is " +
+                   std::to_string(kMostForwards) +
+                   " forwards (and width 1048576)"});
+  }
+}
+
+// What the scheme's own fields settle: which flags it takes at all.
+void refuse_flags(const ScheduleSpec& spec, const Scheme& scheme,
+                  const Layout& layout, Diagnostics& errors) {
+  if (!scheme.any_pipes && layout.pipes != scheme.pipes) {
+    errors.push_back(fixed("E204", "pipes = " + std::to_string(layout.pipes),
+                           scheme, std::to_string(scheme.pipes)));
+  }
+  if (!scheme.any_chunks && layout.chunks != scheme.chunks) {
+    errors.push_back(fixed("E205", "chunks = " + std::to_string(layout.chunks),
+                           scheme, std::to_string(scheme.chunks)));
+  } else if (scheme.any_chunks && layout.chunks < 2) {
+    errors.push_back(
+        {.code = "E205",
+         .found = "chunks = " + std::to_string(layout.chunks),
+         .needed = "must be at least 2 for " + std::string(scheme.name),
+         .hint = "use 2"});
+  }
+  if (layout.shape != scheme.shape) {
+    errors.push_back(fixed("E206",
+                           "shape " + std::string(shape_name(layout.shape)),
+                           scheme, std::string(shape_name(scheme.shape))));
+  }
+  if (!scheme.any_scale && spec.scale != Scale::kDirect) {
+    errors.push_back({.code = "E207",
+                      .found = "scale " + std::string(scale_name(spec.scale)),
+                      .needed = "is for chimera only",
+                      .hint = "leave the flag out"});
+  }
+}
+
+}  // namespace
+
+Result<Layout> resolve(const ScheduleSpec& spec) {
+  const Scheme* scheme = find_scheme(spec.scheme);
+  Diagnostics errors;
+  if (scheme == nullptr) errors.push_back(unknown_scheme(spec.scheme));
+  const int default_chunks = scheme == nullptr ? 1 : scheme->chunks;
+  refuse_counts(spec, spec.chunks.value_or(default_chunks), errors);
+  if (scheme == nullptr) return errors;
+
+  const Layout layout{.depth = spec.depth,
+                      .micros = spec.micros,
+                      .pipes = spec.pipes.value_or(scheme->pipes),
+                      .chunks = spec.chunks.value_or(scheme->chunks),
+                      .shape = spec.shape.value_or(scheme->shape),
+                      .scale = spec.scale};
+  refuse_flags(spec, *scheme, layout, errors);
+  // A scheme's own rules divide by these, so they must be sound first.
+  if (spec.depth >= 1 && spec.micros >= 1) {
+    for (Diagnostic& error : scheme->refuse(layout)) {
+      errors.push_back(std::move(error));
+    }
+  }
+  if (!errors.empty()) return errors;
+  return layout;
+}
+
+Result<Schedule> make_schedule(const ScheduleSpec& spec) {
+  const Result<Layout> layout = resolve(spec);
+  if (!layout) return layout.errors();
+  const Scheme& scheme = *find_scheme(spec.scheme);
+  Schedule schedule;
+  schedule.scheme = scheme.name;
+  schedule.depth = layout->depth;
+  schedule.micros = layout->micros;
+  schedule.width = spec.width;
+  schedule.parts = layout->scale == Scale::kHalving ? 2 : 1;
+  schedule.placement = scheme.place(*layout);
+  schedule.actions = scheme.order(*layout, schedule.placement);
+  return schedule;
+}
+
+}  // namespace chimera

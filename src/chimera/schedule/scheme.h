@@ -1,0 +1,94 @@
+// A scheme is a placement and an order policy under one name. To add one:
+// write orders/<name>.cc, add its line to the registry in scheme.cc, add a
+// golden file. docs/adding_a_schedule.md walks through it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chimera/base/result.h"
+#include "chimera/schedule/schedule.h"
+
+namespace chimera {
+
+// How N > D micro-batches are scaled in Chimera (reference: Li & Hoefler,
+// SC'21, section 3.5).
+enum class Scale { kDirect, kDoubling, kHalving };
+
+// How the stages of one pipe lie on the workers.
+enum class Shape { kLinear, kLoop, kVee, kWave };
+
+[[nodiscard]] std::string_view scale_name(Scale scale);
+[[nodiscard]] std::string_view shape_name(Shape shape);
+
+// What a user asks for. Absent values take the scheme's default.
+struct ScheduleSpec {
+  std::string scheme;
+  int depth = 0;
+  int micros = 0;
+  std::optional<int> pipes;
+  Scale scale = Scale::kDirect;
+  std::optional<int> chunks;
+  std::optional<Shape> shape;
+  int width = 1;
+
+  bool operator==(const ScheduleSpec&) const = default;
+};
+
+// The same with every value filled in and known to be legal. D, N, f and v are
+// the letters of the literature, used in orders/ and placements/.
+struct Layout {
+  int depth = 0;   // D
+  int micros = 0;  // N
+  int pipes = 1;   // 2f
+  int chunks = 1;  // v
+  Shape shape = Shape::kLinear;
+  Scale scale = Scale::kDirect;
+};
+
+struct Scheme {
+  std::string_view name = {};
+  std::string_view alias = {};  // may be empty
+  std::string_view summary = {};
+  // For `chimera schemes`: what is legal, and the closed forms.
+  std::string_view legal = {};
+  std::string_view makespan = {};
+  std::string_view peak = {};
+  std::string_view weights = {};
+
+  // Defaults.
+  int pipes = 1;
+  int chunks = 1;
+  Shape shape = Shape::kLinear;
+  // Which values other than the defaults the scheme takes.
+  bool any_pipes = false;
+  bool any_chunks = false;
+  bool any_scale = false;
+
+  // Every reason why `layout` is illegal for this scheme, beyond what the
+  // fields above say; empty when it is legal.
+  Diagnostics (*refuse)(const Layout& layout) = nullptr;
+  Placement (*place)(const Layout& layout) = nullptr;
+  ActionLists (*order)(const Layout& layout,
+                       const Placement& placement) = nullptr;
+};
+
+// All schemes, in the order of `chimera schemes`.
+[[nodiscard]] const std::vector<Scheme>& schemes();
+
+// By name or alias; nullptr if there is none.
+[[nodiscard]] const Scheme* find_scheme(std::string_view name);
+
+// Every name and alias, for messages and completion.
+[[nodiscard]] std::vector<std::string> scheme_names();
+
+// The layout that `spec` asks for, or every reason why it is illegal, each
+// with the nearest legal values.
+[[nodiscard]] Result<Layout> resolve(const ScheduleSpec& spec);
+
+// The compute-only schedule for `spec`.
+[[nodiscard]] Result<Schedule> make_schedule(const ScheduleSpec& spec);
+
+}  // namespace chimera

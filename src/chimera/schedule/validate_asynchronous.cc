@@ -1,0 +1,99 @@
+// The rules about updates of PipeDream and PipeDream-2BW, which have several a
+// step and gradients in flight over step boundaries.
+#include "chimera/schedule/cell.h"
+#include "chimera/schedule/validate_rules.h"
+
+namespace chimera::validating {
+
+// Per worker and stage, what touches its gradient, in list order.
+void Rules::check_asynchronous_updates() {
+  for (int worker = 0; worker < schedule_.workers(); ++worker) {
+    std::map<int, std::vector<int>> touching;  // [stage]
+    for (int stage = 0; stage < schedule_.stages(); ++stage) {
+      for (int pipe = 0; pipe < schedule_.pipes(); ++pipe) {
+        if (schedule_.placement.worker(pipe, stage) == worker) touching[stage];
+      }
+    }
+    for (int node = first_node_[worker]; node < first_node_[worker + 1];
+         ++node) {
+      const Action& action = at(node);
+      if (bad_[node]) continue;
+      if (gives_weight_gradient(action.op) || action.op == Op::kU) {
+        touching[action.stage].push_back(node);
+      } else if (action.op == Op::kG && !holders_.empty()) {
+        touching[schedule_.groups[action.group].members[0].stage].push_back(
+            node);
+      }
+    }
+    for (const auto& [stage, nodes] : touching) {
+      check_stage_sequence(worker, stage, nodes);
+    }
+  }
+}
+
+// PipeDream: every weight gradient is followed at once (as far as its stage
+// goes) by its own sum, if there are several copies, and its own update.
+// 2BW: one sum and update a step; the gradients before it in the list are of
+// its step, those after it of the next.
+void Rules::check_stage_sequence(int worker, int stage,
+                                 const std::vector<int>& nodes) {
+  const bool each_micro = schedule_.scheme == "pipedream";
+  const bool summed = lowered_ && schedule_.width > 1;
+  int updates = 0;
+  int pending = kNone;   // the newest gradient, until it is taken
+  int sum_open = kNone;  // a started sum, until it is applied
+  for (const int node : nodes) {
+    const Action& action = at(node);
+    const int expected_micro =
+        each_micro && pending != kNone ? at(pending).micro : kNone;
+    if (gives_weight_gradient(action.op)) {
+      if (sum_open != kNone || (each_micro && pending != kNone)) {
+        report("E312", node, "comes before the update that must precede it");
+      }
+      pending = node;
+      continue;
+    }
+    const bool in_turn = action.op == Op::kG ? summed && sum_open == kNone
+                                             : (sum_open != kNone) == summed;
+    if (pending == kNone || !in_turn || action.micro != expected_micro ||
+        action.step != at(pending).step) {
+      report("E312", node, "does not follow the gradient that it should apply");
+      continue;
+    }
+    if (action.op == Op::kG) {
+      sum_open = node;
+      continue;
+    }
+    if (sum_open != kNone) {
+      const auto done = sum_node_.find({at(sum_open).group, action.micro});
+      if (done != sum_node_.end()) graph_.add_wait(done->second, node);
+    }
+    sum_open = kNone;
+    pending = kNone;
+    ++updates;
+  }
+  const int expected = each_micro ? schedule_.micros : 1;
+  if (updates != expected) {
+    report_missing("E307", worker, {.op = Op::kU, .stage = stage},
+                   "stage " + std::to_string(stage) + " has " +
+                       std::to_string(updates) + " updates a step, needs " +
+                       std::to_string(expected));
+  }
+  if (each_micro) return;
+  const Action* update = nullptr;
+  for (const int node : nodes) {
+    if (at(node).op == Op::kU) update = &at(node);
+  }
+  if (update == nullptr) return;
+  bool before = true;
+  for (const int node : nodes) {
+    const Action& action = at(node);
+    if (action.op == Op::kU) before = false;
+    if (!gives_weight_gradient(action.op)) continue;
+    if (action.step != update->step + (before ? 0 : 1)) {
+      report("E312", node, "belongs to another step than its update");
+    }
+  }
+}
+
+}  // namespace chimera::validating

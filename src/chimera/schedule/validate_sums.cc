@@ -1,0 +1,273 @@
+// The rules about gradient sums, the vote, and updates; then the proof that
+// nobody waits for ever.
+#include <algorithm>
+#include <set>
+
+#include "chimera/schedule/cell.h"
+#include "chimera/schedule/validate_rules.h"
+
+namespace chimera::validating {
+
+void Rules::file_sum(int node) {
+  const Action& action = at(node);
+  const int worker = where(node).worker;
+  if (!asynchronous_ && action.micro != kNone) {
+    report("E301", node,
+           "a synchronous scheme sums once a step, not per micro-batch");
+    return;
+  }
+  const auto [entry, fresh] =
+      sum_at_[worker].emplace(SumKey{action.group, action.micro}, node);
+  if (!fresh) report("E304", node, "is there already: " + name(entry->second));
+}
+
+// A group holds all holders of one stage, or (tied weights) of several.
+std::string Rules::group_error(const SumGroup& group) const {
+  std::set<int> stages;
+  std::set<Member> members;
+  for (const Member& member : group.members) {
+    if (member.pipe < 0 || member.pipe >= schedule_.pipes() ||
+        member.stage < 0 || member.stage >= schedule_.stages()) {
+      return "names a pipe or stage that is not there";
+    }
+    stages.insert(member.stage);
+    if (!members.insert(member).second) return "names a member twice";
+  }
+  if (members.empty()) return "has no members";
+  if (members.size() != stages.size() * schedule_.pipes()) {
+    return "must hold every holder of its stages";
+  }
+  if (!std::is_sorted(group.members.begin(), group.members.end())) {
+    return "must list its members by pipe, then stage";
+  }
+  return {};
+}
+
+bool Rules::groups_are_sound() {
+  std::set<int> summed;  // stages with a group of their own
+  bool sound = true;
+  const auto refuse = [&](int id, const std::string& reason) {
+    sound = false;
+    report_missing("E311", kNone, {.op = Op::kG, .group = id},
+                   "group " + std::to_string(id) + " " + reason);
+  };
+  for (size_t id = 0; id < schedule_.groups.size(); ++id) {
+    const SumGroup& group = schedule_.groups[id];
+    const int number = static_cast<int>(id);
+    if (group.id != number) {
+      refuse(number, "has the id " + std::to_string(group.id) +
+                         "; ids must count up from 0");
+    } else if (std::string error = group_error(group); !error.empty()) {
+      refuse(number, error);
+    } else if (group.members.front().stage == group.members.back().stage &&
+               !summed.insert(group.members.front().stage).second) {
+      refuse(number, "sums a stage that another group sums");
+    }
+  }
+  if (schedule_.pipes() * schedule_.width == 1) return sound;
+  for (int stage = 0; stage < schedule_.stages(); ++stage) {
+    if (summed.count(stage) > 0) continue;
+    sound = false;
+    report_missing("E311", kNone, {.op = Op::kG},
+                   "stage " + std::to_string(stage) +
+                       " has several holders but no group that sums it");
+  }
+  return sound;
+}
+
+void Rules::find_holders() {
+  groups_of_.resize(schedule_.stages());
+  for (const SumGroup& group : schedule_.groups) {
+    std::set<int> stages;
+    std::set<int> workers;
+    for (const Member& member : group.members) {
+      stages.insert(member.stage);
+      workers.insert(schedule_.placement.worker(member.pipe, member.stage));
+    }
+    for (const int stage : stages) groups_of_[stage].push_back(group.id);
+    holders_.push_back(std::move(workers));
+  }
+}
+
+void Rules::check_sums() {
+  if (!groups_are_sound()) return;
+  find_holders();
+  for (const SumGroup& group : schedule_.groups) check_group_holders(group);
+  for (int worker = 0; worker < schedule_.workers(); ++worker) {
+    for (const auto& [key, node] : sum_at_[worker]) {
+      if (holders_[key.group].count(worker) > 0) continue;
+      report("E302", node, "the worker holds no member of the group");
+    }
+    order_sums(worker);
+  }
+}
+
+// Every holder starts the sum, after the last gradient it adds.
+void Rules::check_group_holders(const SumGroup& group) {
+  if (asynchronous_ && holders_[group.id].size() > 1) {
+    report_missing("E311", kNone, {.op = Op::kG, .group = group.id},
+                   "group " + std::to_string(group.id) +
+                       " spans several workers of one copy, which an "
+                       "asynchronous scheme cannot sum");
+  }
+  // The asynchronous rules count sums along with updates.
+  if (asynchronous_) return;
+  for (const int worker : holders_[group.id]) {
+    if (sum_at_[worker].count({group.id, kNone}) > 0) continue;
+    report_missing("E307", worker, {.op = Op::kG, .group = group.id},
+                   std::to_string(group.id) + "G is missing");
+  }
+  for (const Member& member : group.members) {
+    const int worker = schedule_.placement.worker(member.pipe, member.stage);
+    const auto sum = sum_at_[worker].find({group.id, kNone});
+    const auto last = last_weight_[worker].find(member.stage);
+    if (sum == sum_at_[worker].end() || last == last_weight_[worker].end()) {
+      continue;
+    }
+    needs(last->second, sum->second, "a backward whose gradient it sums");
+  }
+}
+
+// A worker's sums complete in the order in which it starts them.
+void Rules::order_sums(int worker) {
+  std::vector<std::pair<int, SumKey>> started;  // (node, sum)
+  for (const auto& [key, node] : sum_at_[worker]) {
+    if (!bad_[node]) started.push_back({node, key});
+  }
+  std::sort(started.begin(), started.end());
+  int before = kNone;
+  for (const auto& [node, key] : started) {
+    auto [complete, fresh] = sum_node_.emplace(key, kNone);
+    if (fresh) complete->second = graph_.add_node();
+    graph_.add_wait(node, complete->second);
+    if (before != kNone) graph_.add_wait(before, complete->second);
+    before = complete->second;
+  }
+}
+
+void Rules::check_votes() {
+  vote_node_ = graph_.add_node();
+  for (int worker = 0; worker < schedule_.workers(); ++worker) {
+    const int vote = vote_at_[worker];
+    if (vote == kNone) {
+      report_missing("E307", worker, {.op = Op::kN}, "N is missing");
+      continue;
+    }
+    if (at(vote).step != 0 || at(vote).micro != kNone) {
+      report("E301", vote, "a vote has neither step nor micro-batch");
+      continue;
+    }
+    graph_.add_wait(vote, vote_node_);
+    for (const auto& [key, sum] : sum_at_[worker]) {
+      if (bad_[sum]) continue;
+      if (sum > vote) {
+        report("E306", sum, "stands after the vote, which reports its result");
+      } else if (const auto node = sum_node_.find(key);
+                 node != sum_node_.end()) {
+        graph_.add_wait(node->second, vote);
+      }
+    }
+  }
+}
+
+void Rules::check_updates() {
+  if (asynchronous_) {
+    check_asynchronous_updates();
+    return;
+  }
+  if (!lowered_) return;
+  std::vector<std::set<int>> held(schedule_.workers());
+  for (const std::vector<int>& row : schedule_.placement.worker_of) {
+    for (int stage = 0; stage < schedule_.stages(); ++stage) {
+      held[row[stage]].insert(stage);
+    }
+  }
+  for (int worker = 0; worker < schedule_.workers(); ++worker) {
+    for (const int stage : held[worker]) {
+      const std::vector<int>& updates = updates_at_[worker][stage];
+      if (updates.empty()) {
+        const Action missing{.op = Op::kU, .stage = stage};
+        report_missing("E307", worker, missing,
+                       to_cell(missing) + " is missing");
+      }
+      for (size_t i = 1; i < updates.size(); ++i) {
+        report("E304", updates[i], "is there already: " + name(updates[0]));
+      }
+      if (!updates.empty()) check_update(worker, stage, updates[0]);
+    }
+  }
+}
+
+// An update waits for all gradients of its stage, for their sums, and for the
+// vote if its worker has started that before.
+void Rules::check_update(int worker, int stage, int node) {
+  if (at(node).micro != kNone) {
+    report("E301", node, "a synchronous update has no micro-batch");
+    return;
+  }
+  const auto last = last_weight_[worker].find(stage);
+  if (last != last_weight_[worker].end()) {
+    needs(last->second, node, "a backward of its stage");
+  }
+  if (!groups_of_.empty()) {
+    for (const int group : groups_of_[stage]) {
+      const auto sum = sum_at_[worker].find({group, kNone});
+      if (sum == sum_at_[worker].end() || bad_[sum->second]) continue;
+      needs(sum->second, node, "the sum it waits for");
+      if (!bad_[node]) graph_.add_wait(sum_node_.at({group, kNone}), node);
+    }
+  }
+  const int vote = vote_at_[worker];
+  if (vote != kNone && !bad_[vote] && vote < node) {
+    graph_.add_wait(vote_node_, node);
+  }
+}
+
+void Rules::check_cycles() {
+  for (int worker = 0; worker < schedule_.workers(); ++worker) {
+    for (int node = first_node_[worker] + 1; node < first_node_[worker + 1];
+         ++node) {
+      graph_.add_wait(node - 1, node);
+    }
+  }
+  const std::vector<int> cycle = graph_.find_cycle();
+  if (cycle.empty()) return;
+  const auto first = std::find_if(cycle.begin(), cycle.end(), [&](int node) {
+    return node < first_node_.back();
+  });
+  const Where place = where(*first);
+  violations_.push_back({"E310", place.worker, place.position, at(*first),
+                         "waits for ever: " + describe_cycle(cycle)});
+}
+
+// Runs of one worker's list are shortened to their ends.
+std::string Rules::describe_cycle(const std::vector<int>& cycle) const {
+  const auto worker_at = [&](size_t i) {
+    const int node = cycle[i % cycle.size()];
+    return node < first_node_.back() ? where(node).worker : kNone;
+  };
+  std::vector<std::string> names;
+  for (size_t i = 0; i < cycle.size(); ++i) {
+    const int worker = worker_at(i);
+    const bool inside = worker != kNone && worker == worker_at(i + 1) &&
+                        worker == worker_at(i + cycle.size() - 1);
+    if (inside) continue;
+    std::string text = "the vote";
+    if (worker != kNone) text = name(cycle[i]);
+    for (const auto& [key, node] : sum_node_) {
+      if (node == cycle[i]) text = "the sum " + std::to_string(key.group) + "G";
+    }
+    names.push_back(text);
+  }
+  constexpr size_t kMost = 12;
+  std::string text;
+  for (size_t i = 0; i < names.size() && i < kMost; ++i) {
+    text += names[i] + " -> ";
+  }
+  if (names.size() > kMost) {
+    text += "... (" + std::to_string(names.size() - kMost) + " more) -> ";
+  }
+  return text + names.front() + " (each waited for by the next)";
+}
+
+}  // namespace chimera::validating
