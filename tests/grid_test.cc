@@ -1,0 +1,240 @@
+// Every scheme over a grid of layouts: it validates before and after lowering,
+// and what the simulator says equals the closed forms where there are any, and
+// the brute-force executor always.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <optional>
+
+#include "chimera/schedule/held.h"
+#include "chimera/schedule/lower.h"
+#include "chimera/schedule/scheme.h"
+#include "chimera/schedule/validate.h"
+#include "chimera/simulate/simulate.h"
+#include "tests/brute_force.h"
+
+namespace chimera {
+namespace {
+
+std::string text_of(const ScheduleSpec& spec) {
+  return spec.scheme + " D=" + std::to_string(spec.depth) +
+         " N=" + std::to_string(spec.micros) +
+         " pipes=" + std::to_string(spec.pipes.value_or(0)) +
+         " chunks=" + std::to_string(spec.chunks.value_or(0)) + " " +
+         std::string(scale_name(spec.scale));
+}
+
+// Depths are thinned out above 12, and micro-batch counts above D to those
+// around multiples of D/2, so that the grid stays under a minute.
+std::vector<int> depths() {
+  return {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 24, 31, 32};
+}
+
+std::vector<int> micro_counts(int D) {
+  std::vector<int> counts;
+  for (int N = 1; N <= 4 * D; ++N) {
+    const int off = N % D;
+    const bool near = off <= 1 || off == D - 1 || off == D / 2;
+    if (D <= 6 || near) counts.push_back(N);
+  }
+  return counts;
+}
+
+// Every legal layout of the grid.
+std::vector<ScheduleSpec> grid() {
+  std::vector<ScheduleSpec> specs;
+  const auto add = [&](const ScheduleSpec& spec) {
+    if (resolve(spec).ok()) specs.push_back(spec);
+  };
+  for (const Scheme& scheme : schemes()) {
+    for (const int D : depths()) {
+      for (const int N : micro_counts(D)) {
+        ScheduleSpec spec{
+            .scheme = std::string(scheme.name), .depth = D, .micros = N};
+        if (scheme.any_chunks) {
+          for (const int chunks : {2, 4}) {
+            spec.chunks = chunks;
+            add(spec);
+          }
+        } else if (scheme.any_pipes) {
+          for (int f = 1; f <= D / 2; ++f) {
+            spec.pipes = 2 * f;
+            for (const Scale scale :
+                 {Scale::kDirect, Scale::kDoubling, Scale::kHalving}) {
+              spec.scale = scale;
+              add(spec);
+            }
+          }
+        } else {
+          add(spec);
+        }
+      }
+    }
+  }
+  return specs;
+}
+
+struct Times {
+  double F;
+  double B;
+};
+
+// schemes.md's makespan for one step, where it gives one.
+std::optional<double> closed_form(const ScheduleSpec& spec,
+                                  const Times& times) {
+  const double D = spec.depth;
+  const double N = spec.micros;
+  const double F = times.F;
+  const double B = times.B;
+  const double f = spec.pipes.value_or(2) / 2.0;
+  const double v = spec.chunks.value_or(2);
+  const bool unit = F == 1 && B == 2;
+  if (spec.scheme == "gpipe" || spec.scheme == "1f1b") {
+    return (N + D - 1) * (F + B);
+  }
+  if (spec.scheme == "interleaved") return (N + (D - 1) / v) * (F + B);
+  if (spec.scheme == "gems" && B >= F) return D * F + N * D * B + (N - 1) * F;
+  if (spec.scheme == "zb-h1" && N >= D && unit) return 3 * N + D - 1;
+  if (spec.scheme == "zb-h2" && unit) return 3 * N + D - 1;
+  if (spec.scheme == "zb-v" && N >= 2 * D - 1 && unit) {
+    return 3 * N + (D - 1) / 2;
+  }
+  if (spec.scheme == "dualpipe" && unit) return 3 * N + D / 2 - 1;
+  if (spec.scheme == "dualpipe-v" && unit) return 3 * N + (D - 1) / 2;
+  if (spec.scheme != "chimera" || F > B) return std::nullopt;
+  const int units = spec.micros / spec.depth;
+  const bool whole = spec.micros % spec.depth == 0;
+  if (spec.scale == Scale::kHalving) {
+    if (!whole || B != 2 * F) return std::nullopt;
+    return (3 * N + D - 2) * F;
+  }
+  if (spec.scale == Scale::kDoubling && units >= 2) {
+    if (!whole || units % 2 != 0) return std::nullopt;
+    const double k = units / 2.0;
+    return (N + D / 2 - 1) * (F + B) +
+           (k - 1) * (D - 2) * std::max(0.0, B - 2 * F) +
+           (D / 2 - 1) * std::max(0.0, B - 3 * F);
+  }
+  if (!whole) return std::nullopt;
+  if (units == 1) return D * F + (D + D / f - 2) * B;
+  if (f != 1) return std::nullopt;
+  return D * F + (2 * D - 2) * B +
+         (units - 1) * (D * (F + B) + (D - 2) * (B - F));
+}
+
+// schemes.md's peak of held activations: the most over all workers, and per
+// worker where it says so.
+std::optional<double> most_held(const ScheduleSpec& spec) {
+  const double D = spec.depth;
+  const double N = spec.micros;
+  const double v = spec.chunks.value_or(2);
+  if (spec.scheme == "gpipe") return N;
+  if (spec.scheme == "1f1b") return std::min(N, D);
+  if (spec.scheme == "interleaved") {
+    return std::min(N, (2 * (D - 1) + (v - 1) * D + 1) / v);
+  }
+  if (spec.scheme == "gems") return 1;
+  if (spec.scheme == "zb-h1" && N >= D) return D;
+  if (spec.scheme == "zb-h2") return 2 * D - 1;
+  if (spec.scheme == "zb-v" && N >= 2 * D - 1) return D;
+  if (spec.scheme == "dualpipe") return D + 1;
+  if (spec.scheme == "dualpipe-v") return D + 0.5;
+  const bool direct = spec.scale == Scale::kDirect;
+  if (spec.scheme == "chimera" && N >= D && direct) return D;
+  return std::nullopt;
+}
+
+std::string list(const std::vector<Violation>& violations) {
+  std::string text;
+  for (const Violation& violation : violations) {
+    text += "\n" + to_string(to_diagnostic(violation));
+  }
+  return text;
+}
+
+TEST(Grid, EverySchemeValidatesBeforeAndAfterLowering) {
+  for (const ScheduleSpec& spec : grid()) {
+    const Schedule schedule = make_schedule(spec).value();
+    auto violations = validate(schedule);
+    ASSERT_TRUE(violations.empty()) << text_of(spec) << list(violations);
+    violations = validate(lower(schedule));
+    ASSERT_TRUE(violations.empty()) << text_of(spec) << list(violations);
+  }
+}
+
+TEST(Grid, MakespansEqualTheClosedForms) {
+  int compared = 0;
+  for (const ScheduleSpec& spec : grid()) {
+    const Schedule schedule = make_schedule(spec).value();
+    const Schedule lowered = lower(schedule);
+    for (const Times& times :
+         {Times{1, 2}, Times{1, 1}, Times{1, 1.5}, Times{1, 3}, Times{1, 4}}) {
+      const std::optional<double> expected = closed_form(spec, times);
+      if (!expected) continue;
+      const Costs costs =
+          uniform_costs(schedule, {.forward = times.F, .backward = times.B});
+      const double makespan = simulate(lowered, costs).makespan;
+      ASSERT_NEAR(makespan, *expected, 1e-9 * *expected)
+          << text_of(spec) << " F=" << times.F << " B=" << times.B;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 2000);
+}
+
+TEST(Grid, PeaksEqualTheClosedForms) {
+  int compared = 0;
+  for (const ScheduleSpec& spec : grid()) {
+    const Schedule schedule = make_schedule(spec).value();
+    const Simulation simulation =
+        simulate(lower(schedule), uniform_costs(schedule, {}));
+    const std::vector<double> held = peak_held(schedule);
+    double most = 0;
+    for (int worker = 0; worker < spec.depth; ++worker) {
+      const double peak = simulation.workers[worker].peak_activations;
+      most = std::max(most, peak);
+      if (!is_asynchronous(schedule)) {
+        ASSERT_EQ(peak, held[worker]) << text_of(spec) << " worker " << worker;
+      } else {
+        ASSERT_EQ(held[worker], spec.depth - worker) << text_of(spec);
+      }
+      if (spec.scheme == "1f1b") {
+        ASSERT_EQ(peak, std::min(spec.micros, spec.depth - worker));
+      }
+      if (spec.scheme == "zb-h1" && spec.micros >= spec.depth) {
+        ASSERT_EQ(peak, spec.depth);
+      }
+      if (spec.scheme == "hanayo") {
+        ASSERT_LE(peak, spec.depth);
+      }
+    }
+    if (const std::optional<double> expected = most_held(spec)) {
+      ASSERT_NEAR(most, *expected, 1e-9) << text_of(spec);
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 500);
+}
+
+TEST(Grid, SimulatorEqualsTheBruteForceExecutor) {
+  for (const ScheduleSpec& spec : grid()) {
+    const Schedule schedule = make_schedule(spec).value();
+    const Schedule lowered = lower(schedule);
+    const Costs costs = uniform_costs(schedule, {.latency = 0.25});
+    const Simulation simulation = simulate(lowered, costs);
+    const testing::Execution execution = testing::execute(lowered, costs);
+    ASSERT_TRUE(testing::is_right(execution)) << text_of(spec) << "\n"
+                                              << testing::to_text(execution);
+    ASSERT_NEAR(simulation.makespan, execution.makespan, 1e-9) << text_of(spec);
+    for (int worker = 0; worker < spec.depth; ++worker) {
+      const WorkerStats& stats = simulation.workers[worker];
+      ASSERT_NEAR(stats.busy, execution.busy[worker], 1e-9);
+      ASSERT_NEAR(stats.first, execution.first[worker], 1e-9);
+      ASSERT_NEAR(stats.last, execution.last[worker], 1e-9) << text_of(spec);
+      ASSERT_NEAR(stats.peak_activations, execution.peak[worker], 1e-9);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace chimera
