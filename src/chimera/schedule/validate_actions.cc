@@ -81,8 +81,8 @@ std::string Rules::group_field_error(const Action& action) const {
       return "there is no group " + std::to_string(action.group);
     }
   }
-  if (action.stage != kNone || action.pipe > 0) {
-    return "sums and votes have neither stage nor pipe";
+  if (action.stage != kNone || action.pipe != kNone || action.part != 0) {
+    return "sums and votes have neither stage, pipe nor part";
   }
   return {};
 }
@@ -93,6 +93,12 @@ std::string Rules::field_error(const Action& action) const {
     return "a step of " + std::to_string(action.step) +
            (action.step > 0 ? " lies in the future"
                             : " needs an asynchronous scheme");
+  }
+  if (action.peer != kNone && !is_message(action.op)) {
+    return "only messages have a peer";
+  }
+  if (action.group != kNone && action.op != Op::kG) {
+    return "only sums have a group";
   }
   const bool may_lack_micro =
       action.op == Op::kG || action.op == Op::kN || action.op == Op::kU;

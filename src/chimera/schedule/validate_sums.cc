@@ -158,6 +158,11 @@ void Rules::check_votes() {
       continue;
     }
     graph_.add_wait(vote, vote_node_);
+    if (!asynchronous_) {
+      for (const auto& [stage, last] : last_weight_[worker]) {
+        needs(last, vote, "a gradient whose norm it reports");
+      }
+    }
     for (const auto& [key, sum] : sum_at_[worker]) {
       if (bad_[sum]) continue;
       if (sum > vote) {
@@ -235,6 +240,12 @@ void Rules::check_cycles() {
   const auto first = std::find_if(cycle.begin(), cycle.end(), [&](int node) {
     return node < first_node_.back();
   });
+  if (first == cycle.end()) {
+    violations_.push_back({"E313", kNone, kNone, Action{},
+                           "workers start their sums in different orders: " +
+                               describe_cycle(cycle)});
+    return;
+  }
   const Where place = where(*first);
   violations_.push_back({"E310", place.worker, place.position, at(*first),
                          "waits for ever: " + describe_cycle(cycle)});
