@@ -1,9 +1,10 @@
 // Every scheme over a grid of layouts: it validates before and after lowering,
 // and what the simulator says equals the closed forms where there are any, and
 // the brute-force executor always.
+#include "tests/grid.h"
+
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <optional>
 
 #include "chimera/schedule/held.h"
@@ -16,63 +17,8 @@
 namespace chimera {
 namespace {
 
-std::string text_of(const ScheduleSpec& spec) {
-  return spec.scheme + " D=" + std::to_string(spec.depth) +
-         " N=" + std::to_string(spec.micros) +
-         " pipes=" + std::to_string(spec.pipes.value_or(0)) +
-         " chunks=" + std::to_string(spec.chunks.value_or(0)) + " " +
-         std::string(scale_name(spec.scale));
-}
-
-// Depths are thinned out above 12, and micro-batch counts above D to those
-// around multiples of D/2, so that the grid stays under a minute.
-std::vector<int> depths() {
-  return {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 24, 31, 32};
-}
-
-std::vector<int> micro_counts(int D) {
-  std::vector<int> counts;
-  for (int N = 1; N <= 4 * D; ++N) {
-    const int off = N % D;
-    const bool near = off <= 1 || off == D - 1 || off == D / 2;
-    if (D <= 6 || near) counts.push_back(N);
-  }
-  return counts;
-}
-
-// Every legal layout of the grid.
-std::vector<ScheduleSpec> grid() {
-  std::vector<ScheduleSpec> specs;
-  const auto add = [&](const ScheduleSpec& spec) {
-    if (resolve(spec).ok()) specs.push_back(spec);
-  };
-  for (const Scheme& scheme : schemes()) {
-    for (const int D : depths()) {
-      for (const int N : micro_counts(D)) {
-        ScheduleSpec spec{
-            .scheme = std::string(scheme.name), .depth = D, .micros = N};
-        if (scheme.any_chunks) {
-          for (const int chunks : {2, 4}) {
-            spec.chunks = chunks;
-            add(spec);
-          }
-        } else if (scheme.any_pipes) {
-          for (int f = 1; f <= D / 2; ++f) {
-            spec.pipes = 2 * f;
-            for (const Scale scale :
-                 {Scale::kDirect, Scale::kDoubling, Scale::kHalving}) {
-              spec.scale = scale;
-              add(spec);
-            }
-          }
-        } else {
-          add(spec);
-        }
-      }
-    }
-  }
-  return specs;
-}
+using testing::grid;
+using testing::text_of;
 
 struct Times {
   double F;

@@ -53,8 +53,7 @@ std::vector<std::vector<Block>> drawn(const Timeline& timeline) {
 
 std::vector<std::vector<Block>> simulated(const Timeline& timeline) {
   const Schedule schedule = make_schedule(timeline.spec).value();
-  const Costs costs =
-      uniform_costs(schedule, {.backward = timeline.backward});
+  const Costs costs = uniform_costs(schedule, {.backward = timeline.backward});
   const Simulation simulation = simulate(lower(schedule), costs);
   std::vector<std::vector<Block>> workers(schedule.workers());
   for (const Event& event : simulation.trace.events) {
@@ -118,10 +117,7 @@ P1 .. f0 f1 f4 f5 f2 f3 f6 f7 B4 -- B0 -- B5 -- B1 -- B6 -- B2 -- B7 -- B3 -- ..
 P2 .. f4 f5 f0 f1 f6 f7 f2 f3 B0 -- B4 -- B1 -- B5 -- B2 -- B6 -- B3 -- B7 -- .. ..
 P3 f4 f5 f6 f7 f0 f1 B0 -- f2 f3 B1 -- .. B4 -- B2 -- B5 -- B3 -- B6 -- .. .. B7 --)"},
       {"D=4 N=8 halving B=2F",
-       {.scheme = "chimera",
-        .depth = 4,
-        .micros = 8,
-        .scale = Scale::kHalving},
+       {.scheme = "chimera", .depth = 4, .micros = 8, .scale = Scale::kHalving},
        2,
        R"(
 P0 f0 f1 .. f2 b2 f3 b2 b0 b3 b0 b3 b1 f4 b1 f5 f6 b6 f7 b6 b4 b7 b4 b7 b5 .. b5
@@ -199,8 +195,8 @@ TEST(Timeline, AsynchronousSchemesReachTheirSteadyPeriod) {
   for (const char* scheme : {"pipedream", "pipedream-2bw"}) {
     for (const int depth : {2, 4, 7}) {
       for (const int micros : {1, 4, 7, 9}) {
-        const Result<Schedule> schedule = make_schedule(
-            {.scheme = scheme, .depth = depth, .micros = micros});
+        const Result<Schedule> schedule =
+            make_schedule({.scheme = scheme, .depth = depth, .micros = micros});
         if (!schedule) continue;
         const Costs costs = uniform_costs(*schedule, {});
         const Simulation simulation =

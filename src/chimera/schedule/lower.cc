@@ -17,6 +17,7 @@ class Lowering {
            const Costs& costs)
       : source_(schedule),
         options_(options),
+        asynchronous_(is_asynchronous(schedule)),
         times_(asap(schedule, costs)),
         lowered_(schedule),
         recomputed_(MicroIndex(schedule).cells()),
@@ -24,14 +25,14 @@ class Lowering {
     for (ActionList& list : lowered_.actions) list.clear();
     lowered_.groups =
         sum_groups(schedule.placement, schedule.width, options.tied);
-    if (!is_asynchronous(source_)) {
+    if (!asynchronous_) {
       sums_ = plan_sums(source_, times_, lowered_.groups, options.sync);
     }
   }
 
   Schedule run() {
     for (const Place& place : times_.order) emit(place);
-    if (is_asynchronous(source_)) {
+    if (asynchronous_) {
       for (ActionList& list : lowered_.actions) list.push_back({.op = Op::kN});
     } else {
       close_step();
@@ -49,7 +50,7 @@ class Lowering {
     if (action.op == Op::kU) emit_asynchronous_sum(action, list);
     list.push_back(action);
     emit_messages(action, place.worker);
-    if (!is_asynchronous(source_)) start_sums(place.worker, place.position);
+    if (!asynchronous_) start_sums(place.worker, place.position);
   }
 
   // Before the first backward part, and free-standing: it needs no gradient,
@@ -158,6 +159,7 @@ class Lowering {
 
   const Schedule& source_;
   const LowerOptions& options_;
+  bool asynchronous_;
   AsapTimes times_;
   Schedule lowered_;
   SumPlan sums_;

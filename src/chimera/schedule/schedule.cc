@@ -18,10 +18,6 @@ bool is_lowered(const Schedule& schedule) {
   return false;
 }
 
-bool is_asynchronous(const Schedule& schedule) {
-  return schedule.scheme == "pipedream" || schedule.scheme == "pipedream-2bw";
-}
-
 size_t num_actions(const Schedule& schedule) {
   size_t count = 0;
   for (const ActionList& list : schedule.actions) count += list.size();

@@ -1,5 +1,6 @@
 #include "chimera/schedule/scheme.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "chimera/base/text.h"
@@ -34,6 +35,11 @@ const Scheme* find_scheme(std::string_view name) {
     if (!scheme.alias.empty() && name == scheme.alias) return &scheme;
   }
   return nullptr;
+}
+
+bool is_asynchronous(const Schedule& schedule) {
+  const Scheme* scheme = find_scheme(schedule.scheme);
+  return scheme != nullptr && !scheme->synchronous;
 }
 
 std::vector<std::string> scheme_names() {
@@ -127,6 +133,19 @@ void refuse_flags(const ScheduleSpec& spec, const Scheme& scheme,
   }
 }
 
+// The scheme's own rules. They divide by depth, so that must be sound first; a
+// micros that is already refused is left out of them.
+void refuse_by_rules(const Scheme& scheme, Layout layout,
+                     Diagnostics& errors) {
+  if (layout.depth < 1) return;
+  const bool micros_refused = layout.micros < 1;
+  layout.micros = std::max(layout.micros, 1);
+  for (Diagnostic& error : scheme.refuse(layout)) {
+    if (micros_refused && error.code == "E203") continue;
+    errors.push_back(std::move(error));
+  }
+}
+
 }  // namespace
 
 Result<Layout> resolve(const ScheduleSpec& spec) {
@@ -144,12 +163,7 @@ Result<Layout> resolve(const ScheduleSpec& spec) {
                       .shape = spec.shape.value_or(scheme->shape),
                       .scale = spec.scale};
   refuse_flags(spec, *scheme, layout, errors);
-  // A scheme's own rules divide by these, so they must be sound first.
-  if (spec.depth >= 1 && spec.micros >= 1) {
-    for (Diagnostic& error : scheme->refuse(layout)) {
-      errors.push_back(std::move(error));
-    }
-  }
+  refuse_by_rules(*scheme, layout, errors);
   if (!errors.empty()) return errors;
   return layout;
 }

@@ -66,6 +66,8 @@ struct Scheme {
   bool any_pipes = false;
   bool any_chunks = false;
   bool any_scale = false;
+  // False: updates do not wait for the whole mini-batch (stale weights).
+  bool synchronous = true;
 
   // Every reason why `layout` is illegal for this scheme, beyond what the
   // fields above say; empty when it is legal.

@@ -58,6 +58,7 @@ Scheme pipedream() {
       .makespan = "steady period N(F+B)",
       .peak = "D-w on worker w",
       .weights = "up to D-w versions",
+      .synchronous = false,
       .refuse = any_layout,
       .place = one_way,
       .order = order_every_micro};
@@ -71,6 +72,7 @@ Scheme pipedream_2bw() {
       .makespan = "steady period N(F+B)",
       .peak = "D-w on worker w",
       .weights = "2 versions",
+      .synchronous = false,
       .refuse = refuse_2bw,
       .place = one_way,
       .order = order_every_step};

@@ -1,0 +1,148 @@
+// chimera check: prove a schedule file, or list everything wrong with it.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "chimera/base/text.h"
+#include "chimera/cli/commands.h"
+#include "chimera/cli/console.h"
+#include "chimera/cli/exit_codes.h"
+#include "chimera/cli/flags.h"
+#include "chimera/schedule/cell.h"
+#include "chimera/schedule/forms.h"
+#include "chimera/schedule/validate.h"
+
+namespace chimera {
+namespace {
+
+struct CheckCommand {
+  std::string file;
+  std::string format;
+  std::string cap;
+
+  int run(const CLI::App& command) const;
+};
+
+// The lists around each bad cell, marked.
+std::string marked_grid(const Schedule& schedule,
+                        const std::vector<Violation>& violations) {
+  constexpr int kAround = 4;
+  constexpr size_t kMost = 10;
+  std::string text;
+  size_t shown_rows = 0;
+  for (const Violation& violation : violations) {
+    if (violation.position == kNone || ++shown_rows > kMost) continue;
+    const ActionList& list = schedule.actions[violation.worker];
+    const int end = static_cast<int>(list.size());
+    const int from = std::max(0, violation.position - kAround);
+    const int to = std::min(end, violation.position + kAround + 1);
+    text += fmt::format("  worker {}: {}", violation.worker,
+                        from > 0 ? "... " : "");
+    for (int position = from; position < to; ++position) {
+      const std::string cell = to_cell(list[position]);
+      text += position == violation.position ? ">>" + cell + "<< " : cell + " ";
+    }
+    text += to < end ? "...\n" : "\n";
+  }
+  return text;
+}
+
+std::string as_json(const Diagnostics& errors,
+                    const std::vector<Violation>& violations) {
+  std::vector<std::string> rows;
+  for (const Diagnostic& error : errors) {
+    rows.push_back(fmt::format(R"({{"code":{},"where":{},"reason":{}}})",
+                               json_string(error.code),
+                               json_string(error.where),
+                               json_string(error.found + " " + error.needed)));
+  }
+  for (const Violation& violation : violations) {
+    std::string row =
+        fmt::format(R"({{"code":{},"reason":{})", json_string(violation.code),
+                    json_string(violation.reason));
+    if (violation.worker != kNone) {
+      row += fmt::format(R"(,"worker":{})", violation.worker);
+    }
+    if (violation.position != kNone) {
+      row += fmt::format(R"(,"position":{},"action":{})", violation.position,
+                         json_string(to_cell(violation.action)));
+    }
+    rows.push_back(row + "}");
+  }
+  return fmt::format("{{\"ok\":{},\"violations\":[{}{}{}]}}\n", rows.empty(),
+                     rows.empty() ? "" : "\n ", join(rows, ",\n "),
+                     rows.empty() ? "" : "\n");
+}
+
+std::string summary(const Schedule& schedule) {
+  return fmt::format(
+      "ok: {}, {} workers, {} pipes, {} stages, {} micro-batches, {} actions "
+      "({})\n",
+      schedule.scheme, schedule.workers(), schedule.pipes(), schedule.stages(),
+      schedule.micros, num_actions(schedule),
+      is_lowered(schedule) ? "lowered" : "compute-only");
+}
+
+int CheckCommand::run(const CLI::App& command) const {
+  Values values;
+  refuse_unknown(command, values);
+  if (file.empty()) {
+    values.refuse({.code = "E402",
+                   .found = "the file",
+                   .needed = "is missing",
+                   .hint = "chimera check a.json"});
+  }
+  const bool json = values.choice("--format", format, {"text", "json"}) == 1;
+  const std::optional<double> most = values.time("--cap", cap);
+  if (!values.errors().empty()) return print_errors(values.errors());
+
+  const Result<std::string> text = read_file(file);
+  if (!text) return print_errors(text.errors());
+  const Result<Schedule> schedule = parse_schedule(*text, file);
+  if (!schedule) {
+    if (json) write_result(as_json(schedule.errors(), {}), "");
+    return print_errors(schedule.errors());
+  }
+  const std::vector<Violation> violations = validate(*schedule, {.cap = most});
+  if (json) {
+    write_result(as_json({}, violations), "");
+  } else if (violations.empty()) {
+    write_result(summary(*schedule), "");
+  } else {
+    write_result(marked_grid(*schedule, violations), "");
+  }
+  Diagnostics errors;
+  for (const Violation& violation : violations) {
+    errors.push_back(to_diagnostic(violation));
+  }
+  return errors.empty() ? kExitDone : print_errors(errors);
+}
+
+}  // namespace
+
+void add_check_command(CLI::App& app, int& exit_code) {
+  const auto self = std::make_shared<CheckCommand>();
+  CLI::App* command = app.add_subcommand(
+      "check", "Prove a schedule file, or list everything wrong with it");
+  command->allow_extras();
+  command->add_option("file", self->file, "a schedule as json, sched or csv")
+      ->type_name("FILE");
+  command->add_option("--format", self->format, "text (default), json")
+      ->type_name("FORMAT");
+  command
+      ->add_option("--cap", self->cap,
+                   "also refuse more held activations than this, in D-ths")
+      ->type_name("A");
+  command->footer(
+      "Exit code 0 if the schedule computes everything once, in order, and "
+      "finishes\neven if every send blocks until its receive is posted; else "
+      "2.\n\n"
+      "Examples:\n"
+      "  chimera schedule 1f1b --depth 4 --micros 8 --format sched -o a.sched\n"
+      "  chimera check a.sched\n"
+      "  chimera check a.sched --format json --cap 4\n");
+  command->callback(
+      [self, command, &exit_code] { exit_code = self->run(*command); });
+}
+
+}  // namespace chimera

@@ -1,0 +1,15 @@
+// One function per subcommand, each in its own file. It adds itself to the
+// application; when it has been called, it leaves its exit code in `exit_code`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace chimera {
+
+void add_schedule_command(CLI::App& app, int& exit_code);
+void add_schemes_command(CLI::App& app, int& exit_code);
+void add_check_command(CLI::App& app, int& exit_code);
+void add_simulate_command(CLI::App& app, int& exit_code);
+void add_completion_command(CLI::App& app, int& exit_code);
+
+}  // namespace chimera

@@ -1,0 +1,124 @@
+// chimera completion: a completion script for the user's shell, written by
+// walking the command tree, so that it cannot fall behind.
+#include <memory>
+
+#include "chimera/base/text.h"
+#include "chimera/cli/commands.h"
+#include "chimera/cli/console.h"
+#include "chimera/cli/exit_codes.h"
+#include "chimera/cli/flags.h"
+#include "chimera/schedule/scheme.h"
+
+namespace chimera {
+namespace {
+
+// What may follow a flag, for those that take one of a few words.
+std::string values_of(const std::string& command, const std::string& flag) {
+  if (flag == "--scale") return "direct doubling halving";
+  if (flag == "--shape") return "linear loop vee wave";
+  if (flag == "--sync") return "eager-opt eager end";
+  if (flag != "--format") return "";
+  if (command == "schedule") return "text sched json csv torch-csv svg";
+  if (command == "simulate") return "text json trace svg";
+  return "text json";
+}
+
+std::vector<std::string> flags_of(const CLI::App& command) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      flags.push_back("--" + name);
+    }
+  }
+  return flags;
+}
+
+// The words that may stand free after a subcommand.
+std::string words_of(const std::string& command) {
+  if (command == "schedule" || command == "simulate") {
+    return join(scheme_names(), " ");
+  }
+  return command == "completion" ? "bash zsh" : "";
+}
+
+std::string bash_script(const CLI::App& app) {
+  std::vector<std::string> names;
+  std::string cases;
+  std::string value_cases;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    const std::string& name = command->get_name();
+    names.push_back(name);
+    const std::vector<std::string> flags = flags_of(*command);
+    cases += "    " + name + ") words=\"" + words_of(name) + " " +
+             join(flags, " ") + "\" ;;\n";
+    for (const std::string& flag : flags) {
+      const std::string values = values_of(name, flag);
+      if (values.empty()) continue;
+      value_cases +=
+          "    " + name + " " + flag + ") words=\"" + values + "\" ;;\n";
+    }
+  }
+  return "# bash completion for chimera: source this, or put it into\n"
+         "# ~/.local/share/bash-completion/completions/chimera\n"
+         "_chimera() {\n"
+         "  local current=\"${COMP_WORDS[COMP_CWORD]}\"\n"
+         "  local previous=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
+         "  local command=\"${COMP_WORDS[1]}\" words=\"\"\n"
+         "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+         "    words=\"" +
+         join(names, " ") +
+         " --help --version\"\n"
+         "  else\n"
+         "    case \"$command\" in\n" +
+         cases +
+         "    esac\n"
+         "    case \"$command $previous\" in\n" +
+         value_cases +
+         "    *\" -o\"|*\" --output\"|*\" --schedule\"|\"check check\") "
+         "words=\"\" ;;\n"
+         "    esac\n"
+         "  fi\n"
+         "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
+         "}\n"
+         "complete -o default -F _chimera chimera\n";
+}
+
+// zsh runs the bash script through its own compatibility layer.
+std::string zsh_script(const CLI::App& app) {
+  return "#compdef chimera\n"
+         "autoload -U +X bashcompinit && bashcompinit\n" +
+         bash_script(app);
+}
+
+}  // namespace
+
+void add_completion_command(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "completion", "Print a completion script for bash or zsh");
+  command->allow_extras();
+  const auto shell = std::make_shared<std::string>();
+  command->add_option("shell", *shell, "bash or zsh")->type_name("SHELL");
+  command->footer(
+      "Examples:\n"
+      "  source <(chimera completion bash)\n"
+      "  chimera completion zsh > ~/.zfunc/_chimera\n");
+  command->callback([shell, command, &app, &exit_code] {
+    Values values;
+    refuse_unknown(*command, values);
+    if (shell->empty()) {
+      values.refuse({.code = "E402",
+                     .found = "the shell",
+                     .needed = "is missing",
+                     .hint = "chimera completion bash"});
+    }
+    const int which = values.choice("shell", *shell, {"bash", "zsh"});
+    if (!values.errors().empty()) {
+      exit_code = print_errors(values.errors());
+      return;
+    }
+    write_result(which == 0 ? bash_script(app) : zsh_script(app), "");
+    exit_code = kExitDone;
+  });
+}
+
+}  // namespace chimera

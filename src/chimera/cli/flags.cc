@@ -1,0 +1,159 @@
+#include "chimera/cli/flags.h"
+
+#include "chimera/base/text.h"
+#include "chimera/schedule/validate.h"
+
+namespace chimera {
+namespace {
+
+const char* kLayout = "Layout";
+const char* kLowering = "Lowering";
+const char* kTimes = "Times (of one D-th of the model; a chunk takes 1/chunks)";
+
+}  // namespace
+
+void ScheduleFlags::add_to(CLI::App& command) {
+  command
+      .add_option("scheme", scheme,
+                  "a scheme; `chimera schemes` lists them all")
+      ->type_name("SCHEME");
+  const auto option = [&](const char* flag, std::string& value,
+                          const char* help, const char* type,
+                          const char* group) {
+    command.add_option(flag, value, help)->type_name(type)->group(group);
+  };
+  option("--depth", depth, "workers in the pipeline (D)", "D", kLayout);
+  option("--micros", micros, "micro-batches a step (N)", "N", kLayout);
+  option("--pipes", pipes, "pipes over the same workers (chimera: 2f)", "P",
+         kLayout);
+  option("--scale", scale,
+         "how chimera goes beyond N = D: direct (default), doubling, halving",
+         "MODE", kLayout);
+  option("--chunks", chunks, "stages of one pipe per worker", "V", kLayout);
+  option("--shape", shape,
+         "how a pipe's stages lie on the workers: linear, loop, vee, wave",
+         "SHAPE", kLayout);
+  option("--width", width, "data-parallel copies (default 1)", "W", kLayout);
+  option("--cap", cap,
+         "refuse if a worker holds more activations than this, in D-ths", "A",
+         kLayout);
+  option("--sync", sync,
+         "when gradient sums start: eager-opt (default), eager, end", "MODE",
+         kLowering);
+  command
+      .add_flag("--recompute", recompute,
+                "recompute each forward before its backward")
+      ->group(kLowering);
+  command.add_flag("--tied", tied, "first and last stage share a weight")
+      ->group(kLowering);
+}
+
+bool ScheduleFlags::any_given() const {
+  for (const std::string* text :
+       {&scheme, &depth, &micros, &pipes, &scale, &chunks, &shape, &width}) {
+    if (!text->empty()) return true;
+  }
+  return false;
+}
+
+void TimeFlags::add_to(CLI::App& command) {
+  const auto option = [&](const char* flag, std::string& value,
+                          const char* help) {
+    command.add_option(flag, value, help)->type_name("T")->group(kTimes);
+  };
+  option("--forward", forward, "a forward (default 1)");
+  option("--backward", backward, "a whole backward (default 2)");
+  option("--weight-grad", weight_grad,
+         "its weight half (default half of --backward)");
+  option("--p2p", p2p, "latency of every message between workers (default 0)");
+  option("--allreduce", allreduce,
+         "one stage's gradient sum (default 0; free with a single holder)");
+}
+
+UniformTimes TimeFlags::read(Values& values) const {
+  UniformTimes times;
+  times.forward = values.time("--forward", forward).value_or(1);
+  times.backward = values.time("--backward", backward).value_or(2);
+  times.weight_grad = values.time("--weight-grad", weight_grad);
+  times.latency = values.time("--p2p", p2p).value_or(0);
+  times.sum_time = values.time("--allreduce", allreduce).value_or(0);
+  if (times.weight_grad && *times.weight_grad > times.backward) {
+    values.refuse(
+        {.code = "E406",
+         .found = "--weight-grad " + number(*times.weight_grad),
+         .needed = "must not be above --backward " + number(times.backward)});
+    times.weight_grad.reset();
+  }
+  return times;
+}
+
+ScheduleRequest read_request(const ScheduleFlags& flags, Values& values) {
+  ScheduleRequest request;
+  ScheduleSpec& spec = request.spec;
+  if (flags.scheme.empty()) {
+    values.refuse({.code = "E402",
+                   .found = "the scheme",
+                   .needed = "is missing",
+                   .hint = "one of " + join(scheme_names(), ", ")});
+  }
+  spec.scheme = flags.scheme;
+  spec.depth = values.required_integer("--depth", flags.depth);
+  spec.micros = values.required_integer("--micros", flags.micros);
+  spec.pipes = values.integer("--pipes", flags.pipes);
+  spec.chunks = values.integer("--chunks", flags.chunks);
+  spec.width = values.integer("--width", flags.width).value_or(1);
+  spec.scale = static_cast<Scale>(
+      values.choice("--scale", flags.scale, {"direct", "doubling", "halving"}));
+  const int shape = values.choice("--shape", flags.shape,
+                                  {"linear", "loop", "vee", "wave"}, -1);
+  if (shape >= 0) spec.shape = static_cast<Shape>(shape);
+  request.cap = values.time("--cap", flags.cap);
+  request.lowering.sync = static_cast<Sync>(
+      values.choice("--sync", flags.sync, {"eager-opt", "eager", "end"}));
+  request.lowering.recompute = flags.recompute;
+  request.lowering.tied = flags.tied;
+  if (!flags.scheme.empty()) {
+    if (const Result<Layout> layout = resolve(spec); !layout) {
+      values.refuse(layout.errors());
+    }
+  }
+  const Scheme* scheme = find_scheme(flags.scheme);
+  if (flags.tied && scheme != nullptr && !scheme->synchronous) {
+    values.refuse({.code = "E211",
+                   .found = "--tied",
+                   .needed = "is not possible with " + flags.scheme +
+                             ": its first and last stage update at "
+                             "different times"});
+  }
+  return request;
+}
+
+Result<Schedule> make_checked(const ScheduleRequest& request) {
+  Result<Schedule> schedule = make_schedule(request.spec);
+  if (!schedule) return schedule;
+  Diagnostics errors;
+  for (const Violation& violation : validate(*schedule, {.cap = request.cap})) {
+    errors.push_back(to_diagnostic(violation));
+  }
+  if (!errors.empty()) return errors;
+  return schedule;
+}
+
+void refuse_unknown(const CLI::App& command, Values& values) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    names.push_back(option->get_name());
+  }
+  for (const std::string& extra : command.remaining()) {
+    const std::string near =
+        extra.rfind("-", 0) == 0 ? nearest_name(extra, names) : "";
+    values.refuse({.code = "E401",
+                   .found = "\"" + shown(extra) + "\"",
+                   .needed = "is not understood here",
+                   .hint = near.empty()
+                               ? "see chimera " + command.get_name() + " --help"
+                               : "did you mean " + near + "?"});
+  }
+}
+
+}  // namespace chimera

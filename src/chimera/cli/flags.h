@@ -1,0 +1,50 @@
+// The flags that `schedule` and `simulate` share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+#include "chimera/cli/values.h"
+#include "chimera/schedule/costs.h"
+#include "chimera/schedule/lower.h"
+#include "chimera/schedule/scheme.h"
+
+namespace chimera {
+
+// As typed; empty = not given.
+struct ScheduleFlags {
+  std::string scheme, depth, micros, pipes, scale, chunks, shape, cap, width,
+      sync;
+  bool recompute = false;
+  bool tied = false;
+
+  void add_to(CLI::App& command);
+  [[nodiscard]] bool any_given() const;
+};
+
+struct TimeFlags {
+  std::string forward, backward, weight_grad, p2p, allreduce;
+
+  void add_to(CLI::App& command);
+  [[nodiscard]] UniformTimes read(Values& values) const;
+};
+
+// How a schedule is to be made and lowered.
+struct ScheduleRequest {
+  ScheduleSpec spec;
+  LowerOptions lowering;
+  std::optional<double> cap;
+};
+
+[[nodiscard]] ScheduleRequest read_request(const ScheduleFlags& flags,
+                                           Values& values);
+
+// The schedule, generated and checked (against the cap too, where given).
+[[nodiscard]] Result<Schedule> make_checked(const ScheduleRequest& request);
+
+// Everything on the command line that `command` does not know, each with the
+// nearest flag.
+void refuse_unknown(const CLI::App& command, Values& values);
+
+}  // namespace chimera

@@ -1,0 +1,98 @@
+// chimera schedule: make one, as a drawing or in any of its text forms.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "chimera/cli/commands.h"
+#include "chimera/cli/console.h"
+#include "chimera/cli/drawing.h"
+#include "chimera/cli/exit_codes.h"
+#include "chimera/cli/flags.h"
+#include "chimera/schedule/forms.h"
+#include "chimera/simulate/simulate.h"
+
+namespace chimera {
+namespace {
+
+const std::vector<std::string> kFormats = {"text", "sched",     "json",
+                                           "csv",  "torch-csv", "svg"};
+
+struct ScheduleCommand {
+  ScheduleFlags flags;
+  TimeFlags times;
+  std::string format;
+  std::string output;
+  bool lowered = false;
+
+  int run(const CLI::App& command) const;
+  [[nodiscard]] Result<std::string> render(const ScheduleRequest& request,
+                                           const UniformTimes& uniform,
+                                           const std::string& as) const;
+};
+
+Result<std::string> ScheduleCommand::render(const ScheduleRequest& request,
+                                            const UniformTimes& uniform,
+                                            const std::string& as) const {
+  const Result<Schedule> made = make_checked(request);
+  if (!made) return made.errors();
+  const Costs costs = uniform_costs(*made, uniform);
+  LowerOptions lowering = request.lowering;
+  lowering.costs = &costs;
+  const bool draws = as == "text" || as == "svg";
+  const bool needs_lowering = lowered || draws;
+  const Schedule schedule = needs_lowering ? lower(*made, lowering) : *made;
+  if (as == "sched") return to_sched(schedule);
+  if (as == "json") return to_json(schedule);
+  if (as == "csv") return to_csv(schedule);
+  if (as == "torch-csv") return to_torch_csv(schedule);
+  const Simulation simulation = simulate(schedule, costs);
+  std::string drawing = draw(schedule, simulation, {.svg = as == "svg"});
+  // The drawing shows compute; what lowering added is listed below it.
+  if (lowered && as == "text") drawing += "\n" + to_sched(schedule);
+  return drawing;
+}
+
+int ScheduleCommand::run(const CLI::App& command) const {
+  Values values;
+  refuse_unknown(command, values);
+  const ScheduleRequest request = read_request(flags, values);
+  const UniformTimes uniform = times.read(values);
+  const std::string as = kFormats[values.choice("--format", format, kFormats)];
+  if (!values.errors().empty()) return print_errors(values.errors());
+  const Result<std::string> text = render(request, uniform, as);
+  if (!text) return print_errors(text.errors());
+  write_result(*text, output);
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_schedule_command(CLI::App& app, int& exit_code) {
+  const auto self = std::make_shared<ScheduleCommand>();
+  CLI::App* command = app.add_subcommand(
+      "schedule", "Make a schedule: draw it, or write it as data");
+  command->allow_extras();
+  self->flags.add_to(*command);
+  self->times.add_to(*command);
+  command->add_flag("--lowered", self->lowered,
+                    "with messages, sums, vote and updates");
+  command
+      ->add_option(
+          "--format", self->format,
+          "text (default, a drawing), sched, json, csv, torch-csv, svg")
+      ->type_name("FORMAT");
+  command->add_option("-o,--output", self->output, "write to a file")
+      ->type_name("FILE");
+  command->footer(
+      "Examples:\n"
+      "  chimera schedule chimera --depth 4 --micros 4\n"
+      "  chimera schedule chimera --depth 8 --micros 8 --pipes 4 --format svg "
+      "-o chimera.svg\n"
+      "  chimera schedule 1f1b --depth 4 --micros 8 --lowered --format sched "
+      "-o a.sched\n"
+      "  chimera schedule zb-v --depth 4 --micros 8 --format torch-csv\n");
+  command->callback(
+      [self, command, &exit_code] { exit_code = self->run(*command); });
+}
+
+}  // namespace chimera

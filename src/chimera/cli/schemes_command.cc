@@ -1,0 +1,78 @@
+// chimera schemes: what there is, what is legal, what it costs.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "chimera/base/text.h"
+#include "chimera/cli/commands.h"
+#include "chimera/cli/console.h"
+#include "chimera/cli/exit_codes.h"
+#include "chimera/cli/flags.h"
+#include "chimera/schedule/scheme.h"
+
+namespace chimera {
+namespace {
+
+std::string as_text() {
+  std::string text =
+      "Makespans of one step, messages and sums free; D workers, N "
+      "micro-batches,\nF and B the times of a forward and a whole backward. "
+      "Peak: activations held\nat once, in D-ths of the model. Weights: "
+      "copies of the model.\n";
+  for (const Scheme& scheme : schemes()) {
+    const std::string alias =
+        scheme.alias.empty() ? "" : fmt::format(" (or {})", scheme.alias);
+    text += fmt::format(
+        "\n{}{}\n  {}\n  legal     {}\n  makespan  {}\n  peak      {}\n"
+        "  weights   {}\n",
+        scheme.name, alias, scheme.summary, scheme.legal, scheme.makespan,
+        scheme.peak, scheme.weights);
+  }
+  return text;
+}
+
+std::string as_json() {
+  std::vector<std::string> rows;
+  for (const Scheme& scheme : schemes()) {
+    const std::string aliases =
+        scheme.alias.empty() ? "[]" : "[" + json_string(scheme.alias) + "]";
+    rows.push_back(fmt::format(
+        R"( {{"name":{},"aliases":{},"summary":{},"legal":{},"makespan":{},)"
+        R"("peak_activations":{},"weight_copies":{},"synchronous":{},)"
+        R"("defaults":{{"pipes":{},"chunks":{},"shape":"{}"}}}})",
+        json_string(scheme.name), aliases, json_string(scheme.summary),
+        json_string(scheme.legal), json_string(scheme.makespan),
+        json_string(scheme.peak), json_string(scheme.weights),
+        scheme.synchronous, scheme.pipes, scheme.chunks,
+        shape_name(scheme.shape)));
+  }
+  return "{\"schemes\":[\n" + join(rows, ",\n") + "\n]}\n";
+}
+
+}  // namespace
+
+void add_schemes_command(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "schemes", "List every scheme: legal values and closed forms");
+  command->allow_extras();
+  const auto format = std::make_shared<std::string>();
+  command->add_option("--format", *format, "text (default), json")
+      ->type_name("FORMAT");
+  command->footer(
+      "Examples:\n"
+      "  chimera schemes\n"
+      "  chimera schemes --format json\n");
+  command->callback([format, command, &exit_code] {
+    Values values;
+    refuse_unknown(*command, values);
+    const int as = values.choice("--format", *format, {"text", "json"});
+    if (!values.errors().empty()) {
+      exit_code = print_errors(values.errors());
+      return;
+    }
+    write_result(as == 0 ? as_text() : as_json(), "");
+    exit_code = kExitDone;
+  });
+}
+
+}  // namespace chimera

@@ -1,0 +1,63 @@
+#include "chimera/cli/values.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "chimera/base/text.h"
+
+namespace chimera {
+
+std::optional<int> Values::integer(const std::string& flag,
+                                   const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const std::optional<int> value = parse_int(text);
+  if (!value) {
+    refuse({.code = "E403",
+            .found = flag + " \"" + shown(text) + "\"",
+            .needed = "must be a whole number"});
+  }
+  return value;
+}
+
+int Values::required_integer(const std::string& flag, const std::string& text) {
+  if (text.empty()) {
+    refuse({.code = "E402",
+            .found = flag,
+            .needed = "is missing",
+            .hint = "for example " + flag + " 4"});
+  }
+  // A stand-in, so that the rest can still be checked: 1 is legal everywhere.
+  return integer(flag, text).value_or(1);
+}
+
+std::optional<double> Values::time(const std::string& flag,
+                                   const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc() && stop == end && std::isfinite(value) &&
+      value >= 0) {
+    return value;
+  }
+  refuse({.code = "E403",
+          .found = flag + " \"" + shown(text) + "\"",
+          .needed = "must be a number of at least 0"});
+  return std::nullopt;
+}
+
+int Values::choice(const std::string& flag, const std::string& text,
+                   const std::vector<std::string>& names, int absent) {
+  if (text.empty()) return absent;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == text) return static_cast<int>(i);
+  }
+  const std::string near = nearest_name(text, names);
+  refuse({.code = "E404",
+          .found = flag + " \"" + shown(text) + "\"",
+          .needed = "must be one of " + join(names, ", "),
+          .hint = near.empty() ? "" : "did you mean \"" + near + "\"?"});
+  return absent;
+}
+
+}  // namespace chimera

@@ -1,0 +1,35 @@
+// Flag values as the user typed them, turned into numbers and names. Mistakes
+// are collected, so that all of them are reported at once.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chimera/base/result.h"
+
+namespace chimera {
+
+class Values {
+ public:
+  // Absent (empty text) gives nullopt without a mistake.
+  std::optional<int> integer(const std::string& flag, const std::string& text);
+  // At least 0, finite.
+  std::optional<double> time(const std::string& flag, const std::string& text);
+  // Index into `names`; `absent` where the text is empty or wrong.
+  int choice(const std::string& flag, const std::string& text,
+             const std::vector<std::string>& names, int absent = 0);
+  // Same, but the flag has to be there.
+  int required_integer(const std::string& flag, const std::string& text);
+
+  void refuse(const Diagnostic& error) { errors_.push_back(error); }
+  void refuse(const Diagnostics& errors) {
+    errors_.insert(errors_.end(), errors.begin(), errors.end());
+  }
+  [[nodiscard]] const Diagnostics& errors() const { return errors_; }
+
+ private:
+  Diagnostics errors_;
+};
+
+}  // namespace chimera
