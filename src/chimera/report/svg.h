@@ -1,0 +1,24 @@
+// A trace drawn as a standalone SVG, fit for a paper: one row per worker,
+// widths true to time, micro-batch numbers in the blocks, a time axis and a
+// legend. Gradient sums that take time are thin bars below their worker's row.
+#pragma once
+
+#include <string>
+
+#include "chimera/trace/trace.h"
+
+namespace chimera {
+
+struct SvgOptions {
+  std::string title = "";           // a line above the drawing; may be empty
+  std::string time_label = "time";  // below the axis, for example "time (ms)"
+  bool messages = false;            // an arrow for each message
+};
+
+// Well-formed XML, the same bytes for the same trace everywhere. Blocks carry
+// tool tips unless there are thousands.
+// Complexity: linear in events, as is the size.
+[[nodiscard]] std::string draw_svg(const Trace& trace,
+                                   const SvgOptions& options = {});
+
+}  // namespace chimera
