@@ -55,7 +55,7 @@ std::string bash_script(const CLI::App& app) {
       const std::string values = values_of(name, flag);
       if (values.empty()) continue;
       value_cases +=
-          "    " + name + " " + flag + ") words=\"" + values + "\" ;;\n";
+          "    \"" + name + " " + flag + "\") words=\"" + values + "\" ;;\n";
     }
   }
   return "# bash completion for chimera: source this, or put it into\n"

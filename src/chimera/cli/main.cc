@@ -47,7 +47,6 @@ int run(int argc, char** argv) {
       "\nExit codes: 0 done, 2 usage or schedule, 8 disk, 9 memory, 70 our "
       "bug.");
   int exit_code = kExitUsage;
-  bool called = false;
   add_schedule_command(app, exit_code);
   add_schemes_command(app, exit_code);
   add_check_command(app, exit_code);
@@ -60,8 +59,7 @@ int run(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);
     return print_errors({{.code = "E401", .found = error.what()}});
   }
-  called = !app.get_subcommands().empty();
-  return called ? exit_code : unknown_command(app);
+  return app.get_subcommands().empty() ? unknown_command(app) : exit_code;
 }
 
 }  // namespace

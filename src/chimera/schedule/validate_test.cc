@@ -1,0 +1,143 @@
+#include "chimera/schedule/validate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "chimera/schedule/forms.h"
+#include "chimera/schedule/lower.h"
+#include "chimera/schedule/scheme.h"
+
+namespace chimera {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Schedule parse(const std::string& text) {
+  return parse_sched("chimera-schedule-1\nscheme custom\n" + text, "test")
+      .value();
+}
+
+std::vector<std::string> reasons(const Schedule& schedule,
+                                 const ValidateOptions& options = {}) {
+  std::vector<std::string> texts;
+  for (const Violation& violation : validate(schedule, options)) {
+    texts.push_back(to_string(to_diagnostic(violation)));
+  }
+  return texts;
+}
+
+const char* kTwoWorkers = "depth 2\nmicros 2\npipe 0: 0 1\n";
+
+TEST(Validate, AcceptsAHandWrittenSchedule) {
+  EXPECT_THAT(reasons(parse(std::string(kTwoWorkers) +
+                            "worker 0: 0F0 0F1 0B0 0B1\n"
+                            "worker 1: 1F0 1B0 1F1 1I1 1W1\n")),
+              IsEmpty());
+}
+
+TEST(Validate, RejectsBackwardBeforeForward) {
+  EXPECT_THAT(
+      reasons(parse(std::string(kTwoWorkers) + "worker 0: 0F0 0F1 0B0 0B1\n"
+                                               "worker 1: 1F0 1B1 1B0 1F1\n")),
+      Contains("error[E306] worker 1, action 1 (1B1): stands before "
+               "its forward, 1F1 (worker 1, action 3)"));
+}
+
+TEST(Validate, ReportsEverythingAtOnce) {
+  const std::vector<std::string> found =
+      reasons(parse(std::string(kTwoWorkers) + "worker 0: 0F0 0F0 0B0 1F1\n"
+                                               "worker 1: 1F0 1B0 1I1\n"));
+  EXPECT_THAT(found, Contains(HasSubstr("E304] worker 0, action 1 (0F0)")));
+  EXPECT_THAT(found, Contains(HasSubstr("E302] worker 0, action 3 (1F1)")));
+  EXPECT_THAT(found, Contains(HasSubstr("0F1 is missing")));
+  EXPECT_THAT(found, Contains(HasSubstr("1F1 is missing")));
+  EXPECT_THAT(found, Contains(HasSubstr("0B1 is missing")));
+  EXPECT_THAT(found, Contains(HasSubstr("1W1 is missing")));
+}
+
+TEST(Validate, RejectsAMicroBatchInTwoPipes) {
+  EXPECT_THAT(
+      reasons(parse("depth 2\nmicros 1\npipe 0: 0 1\npipe 1: 1 0\n"
+                    "worker 0: 0F0 1F0@1 1B0@1 0B0\nworker 1:\n")),
+      Contains(HasSubstr("micro-batch 0 goes through pipe 0 elsewhere")));
+}
+
+TEST(Validate, PrintsTheCycle) {
+  // Each worker wants the other's micro-batch first.
+  EXPECT_THAT(reasons(parse("depth 2\nmicros 2\npipe 0: 0 1\npipe 1: 1 0\n"
+                            "worker 0: 1F1@1 0F0 1B1@1 0B0\n"
+                            "worker 1: 1F0 0F1@1 1B0 0B1@1\n")),
+              ElementsAre(HasSubstr("waits for ever: ")));
+}
+
+TEST(Validate, RejectsSendsThatBlockForEver) {
+  // Correct but for the place of worker 1's post, behind a send that cannot
+  // be received before worker 0 has passed its own.
+  Schedule schedule = lower(
+      make_schedule({.scheme = "chimera", .depth = 2, .micros = 2}).value());
+  ASSERT_THAT(reasons(schedule), IsEmpty());
+  const auto late_post = [](ActionList& list) {
+    const auto post =
+        std::find_if(list.begin(), list.end(),
+                     [](const Action& action) { return action.op == Op::kRF; });
+    const auto send =
+        std::find_if(list.begin(), list.end(),
+                     [](const Action& action) { return action.op == Op::kSF; });
+    if (post < send) std::rotate(post, post + 1, send + 1);
+  };
+  late_post(schedule.actions[0]);
+  late_post(schedule.actions[1]);
+  EXPECT_THAT(reasons(schedule), ElementsAre(HasSubstr("E310")));
+}
+
+TEST(Validate, RejectsSumsInDifferentOrders) {
+  Schedule schedule = lower(
+      make_schedule({.scheme = "chimera", .depth = 2, .micros = 2}).value(),
+      {.sync = Sync::kEnd});
+  ActionList& list = schedule.actions[0];
+  const auto first =
+      std::find_if(list.begin(), list.end(),
+                   [](const Action& action) { return action.op == Op::kG; });
+  std::swap(*first, *(first + 1));
+  EXPECT_THAT(reasons(schedule), ElementsAre(HasSubstr("E313")));
+}
+
+TEST(Validate, ChecksTheCapOnlyWhereGiven) {
+  const Schedule schedule =
+      make_schedule({.scheme = "gpipe", .depth = 2, .micros = 3}).value();
+  EXPECT_THAT(reasons(schedule), IsEmpty());
+  EXPECT_THAT(reasons(schedule, {.cap = 3}), IsEmpty());
+  EXPECT_THAT(reasons(schedule, {.cap = 2}),
+              Contains(HasSubstr("holds 3 activations, the cap is 2")));
+}
+
+TEST(Validate, CapCountsWorkInFlightOverSteps) {
+  const Schedule schedule =
+      make_schedule({.scheme = "pipedream", .depth = 4, .micros = 1}).value();
+  EXPECT_THAT(reasons(schedule, {.cap = 4}), IsEmpty());
+  EXPECT_THAT(reasons(schedule, {.cap = 3}),
+              ElementsAre(HasSubstr("worker 0: holds 4 activations")));
+}
+
+TEST(Validate, TrustsNoCount) {
+  Schedule schedule =
+      make_schedule({.scheme = "1f1b", .depth = 2, .micros = 2}).value();
+  schedule.micros = 2000000000;
+  EXPECT_THAT(reasons(schedule), ElementsAre(HasSubstr("E300")));
+  schedule.micros = 2;
+  schedule.placement.worker_of[0][1] = 7;
+  EXPECT_THAT(reasons(schedule), ElementsAre(HasSubstr("worker 7")));
+}
+
+TEST(Validate, KeepsListsShort) {
+  Schedule schedule =
+      make_schedule({.scheme = "gpipe", .depth = 4, .micros = 200}).value();
+  for (Action& action : schedule.actions[0]) action.micro = 0;
+  EXPECT_LE(validate(schedule).size(), 300u);
+}
+
+}  // namespace
+}  // namespace chimera

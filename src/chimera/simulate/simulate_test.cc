@@ -1,0 +1,176 @@
+#include "chimera/simulate/simulate.h"
+
+#include <gtest/gtest.h>
+
+#include "chimera/schedule/lower.h"
+#include "chimera/schedule/scheme.h"
+
+namespace chimera {
+namespace {
+
+Schedule make(const ScheduleSpec& spec) { return make_schedule(spec).value(); }
+
+Schedule two_workers(int micros) {
+  return make({.scheme = "gpipe", .depth = 2, .micros = micros});
+}
+
+TEST(Simulate, BytesOccupyTheLinkAndLatencyDoesNot) {
+  const Schedule schedule = two_workers(3);
+  Costs costs = uniform_costs(schedule, {.latency = 1});
+  // Three activations sent at 1, 2, 3. Latency alone: the last arrives at 4.
+  // first = when worker 1 starts; its forwards run back to back from there.
+  Simulation simulation = simulate(lower(schedule), costs);
+  EXPECT_EQ(simulation.workers[1].first, 2);
+  EXPECT_EQ(simulation.makespan, 4 + 1 + 6 + 1 + 2);
+  // Two units of transfer each: the link is busy 1..3, 3..5, 5..7, so the
+  // last arrives at 8; backwards run from 9 and come back one by one.
+  costs.time_per_byte = 0.5;
+  for (StageCosts& stage : costs.stages) stage.boundary_bytes = 4;
+  simulation = simulate(lower(schedule), costs);
+  EXPECT_EQ(simulation.workers[1].first, 4);
+  EXPECT_EQ(simulation.workers[1].last, 8 + 1 + 6);
+  EXPECT_EQ(simulation.makespan, 15 + 3 + 2);
+}
+
+TEST(Simulate, SumsOfOnePairRunOneAfterTheOther) {
+  const Schedule schedule =
+      make({.scheme = "chimera", .depth = 2, .micros = 2});
+  const Costs costs = uniform_costs(schedule, {.sum_time = 3});
+  const Simulation simulation =
+      simulate(lower(schedule, {.sync = Sync::kEnd}), costs);
+  EXPECT_EQ(simulation.makespan, 6 + 3 + 3);
+}
+
+TEST(Simulate, SumsByRabenseifnersFormula) {
+  const Schedule schedule =
+      make({.scheme = "1f1b", .depth = 1, .micros = 1, .width = 4});
+  Costs costs = uniform_costs(schedule, {.latency = 0.5});
+  costs.sum_time.reset();
+  costs.time_per_byte = 0.25;
+  costs.stages[0].gradient_bytes = 8;
+  // 2 log2(4) 0.5 + 2 (3/4) 0.25 * 8 = 2 + 3.
+  EXPECT_EQ(simulate(lower(schedule), costs).makespan, 3 + 5);
+}
+
+TEST(Simulate, EagerSumsHideBehindCompute) {
+  const Schedule schedule =
+      make({.scheme = "chimera", .depth = 8, .micros = 8});
+  const Costs costs = uniform_costs(schedule, {.sum_time = 2});
+  const double end =
+      simulate(lower(schedule, {.sync = Sync::kEnd}), costs).makespan;
+  const double eager = simulate(lower(schedule), costs).makespan;
+  EXPECT_EQ(end, 36 + 4);    // both sums of a worker after its last backward
+  EXPECT_EQ(eager, 36 + 2);  // the far stage's is hidden
+}
+
+TEST(Simulate, GatedUpdatesWaitForTheVote) {
+  const Schedule schedule = make({.scheme = "1f1b", .depth = 4, .micros = 4});
+  const Costs costs = uniform_costs(schedule, {.latency = 0.25});
+  const double open = simulate(lower(schedule), costs).makespan;
+  const double gated =
+      simulate(lower(schedule, {.vote_gates_update = true}), costs).makespan;
+  EXPECT_EQ(gated, open + 2 * 2 * 0.25);
+}
+
+TEST(Simulate, UpdatesOccupyTheWorker) {
+  const Schedule schedule = two_workers(1);
+  const Costs costs = uniform_costs(schedule, {.update = 5});
+  const Simulation simulation = simulate(lower(schedule), costs);
+  EXPECT_EQ(simulation.makespan, 6 + 5);
+  EXPECT_EQ(simulation.workers[0].busy, 8);
+}
+
+TEST(Simulate, SharedCoresSlowEverybodyEqually) {
+  // Two workers compute side by side from 1 to 3 (GPipe's forwards) and from
+  // 6 to 8 (backwards); on one core these stretches take twice as long.
+  const Schedule schedule = make({.scheme = "gpipe", .depth = 2, .micros = 3});
+  const Costs costs = uniform_costs(schedule, {.backward = 1});
+  EXPECT_EQ(simulate(lower(schedule), costs).makespan, 8);
+  EXPECT_EQ(simulate(lower(schedule), costs, {.cores = 2}).makespan, 8);
+  EXPECT_EQ(simulate(lower(schedule), costs, {.cores = 1}).makespan, 12);
+}
+
+TEST(Simulate, CoresAboveTheWorkersChangeNothing) {
+  for (const char* scheme : {"chimera", "zb-v", "1f1b", "hanayo"}) {
+    const Schedule schedule =
+        make({.scheme = scheme, .depth = 8, .micros = 16});
+    const Costs costs = uniform_costs(schedule, {.latency = 0.1});
+    const Schedule lowered = lower(schedule);
+    EXPECT_NEAR(simulate(lowered, costs, {.cores = 8}).makespan,
+                simulate(lowered, costs).makespan, 1e-9);
+  }
+}
+
+TEST(Simulate, StepsDoNotMeetInABarrier) {
+  // ZB-H2 leaves no bubble inside a worker's span, so steps tile.
+  const Schedule schedule = make({.scheme = "zb-h2", .depth = 4, .micros = 8});
+  const Costs costs = uniform_costs(schedule, {});
+  const Simulation simulation = simulate(lower(schedule), costs, {.steps = 4});
+  EXPECT_EQ(simulation.period, 24);
+  EXPECT_EQ(simulation.makespan, 3 * 24 + 27);
+}
+
+TEST(Simulate, CriticalPathAddsUpToTheMakespan) {
+  for (const Scheme& scheme : schemes()) {
+    const Schedule schedule =
+        make({.scheme = std::string(scheme.name), .depth = 4, .micros = 8});
+    const Costs costs =
+        uniform_costs(schedule, {.latency = 0.3, .sum_time = 0.7});
+    const Simulation simulation = simulate(lower(schedule), costs);
+    double time = 0;
+    double at = 0;
+    for (const int index : simulation.critical_path) {
+      const Event& event = simulation.trace.events[index];
+      EXPECT_NEAR(event.start, at, 1e-9) << scheme.name;
+      at = event.end;
+      time += event.end - event.start;
+    }
+    EXPECT_NEAR(time, simulation.makespan, 1e-9) << scheme.name;
+  }
+}
+
+TEST(Simulate, NoSchemeBeatsTheBound) {
+  for (const Scheme& scheme : schemes()) {
+    for (const double latency : {0.0, 0.2}) {
+      const Schedule schedule =
+          make({.scheme = std::string(scheme.name), .depth = 4, .micros = 8});
+      const Costs costs = uniform_costs(schedule, {.latency = latency});
+      for (const int steps : {1, 3}) {
+        const Simulation simulation =
+            simulate(lower(schedule), costs, {.steps = steps});
+        EXPECT_LE(simulation.bound, simulation.makespan + 1e-9) << scheme.name;
+        EXPECT_GE(simulation.bound, simulation.ideal) << scheme.name;
+      }
+    }
+  }
+}
+
+TEST(Simulate, BoundIsThatOfThePlacement) {
+  // 3N + skew: one way D-1, two pipes D/2-1, a vee half of it.
+  const auto bound = [](const ScheduleSpec& spec) {
+    const Schedule schedule = make(spec);
+    return simulate(lower(schedule), uniform_costs(schedule, {})).bound;
+  };
+  EXPECT_EQ(bound({.scheme = "1f1b", .depth = 8, .micros = 8}), 24 + 7);
+  EXPECT_EQ(bound({.scheme = "chimera", .depth = 8, .micros = 8}), 24 + 3);
+  EXPECT_EQ(bound({.scheme = "chimera", .depth = 8, .micros = 8, .pipes = 4}),
+            24 + 1);
+  EXPECT_EQ(bound({.scheme = "zb-v", .depth = 8, .micros = 8}), 24 + 3.5);
+  // One micro-batch: all the way down and back, and stage 0's weights.
+  EXPECT_EQ(bound({.scheme = "1f1b", .depth = 8, .micros = 1}), 8 + 8 + 1);
+}
+
+TEST(Simulate, SameInputGivesTheSameTrace) {
+  const Schedule schedule =
+      make({.scheme = "chimera", .depth = 8, .micros = 24, .width = 2});
+  Costs costs = uniform_costs(schedule, {.latency = 0.1, .sum_time = 1});
+  costs.time_per_byte = 0.1;
+  for (StageCosts& stage : costs.stages) stage.boundary_bytes = 3;
+  const Schedule lowered = lower(schedule);
+  const SimulateOptions options{.steps = 3, .cores = 3};
+  EXPECT_TRUE(simulate(lowered, costs, options).trace ==
+              simulate(lowered, costs, options).trace);
+}
+
+}  // namespace
+}  // namespace chimera

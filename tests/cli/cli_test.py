@@ -1,0 +1,439 @@
+#!/usr/bin/env python3
+"""The command line as a script outside the project sees it.
+
+usage: cli_test.py CHIMERA_BINARY
+"""
+import csv
+import io
+import json
+import os
+import pathlib
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+CHIMERA = os.path.abspath(sys.argv.pop(1))
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+def chimera(*args, stdin=None, limit_mb=None):
+    def limit():
+        size = limit_mb << 20
+        resource.setrlimit(resource.RLIMIT_AS, (size, size))
+
+    return subprocess.run([CHIMERA, *map(str, args)], input=stdin, text=True,
+                          capture_output=True, timeout=60,
+                          preexec_fn=limit if limit_mb else None)
+
+
+class Base(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def file(self, name, text):
+        path = self.folder / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def ok(self, *args, **options):
+        run = chimera(*args, **options)
+        self.assertEqual((run.returncode, run.stderr), (0, ""), args)
+        return run.stdout
+
+    def refused(self, *args, **options):
+        """The codes and the text of what was refused with exit code 2."""
+        run = chimera(*args, **options)
+        self.assertEqual(run.returncode, 2, (args, run.stdout, run.stderr))
+        self.assertNotIn("internal error", run.stderr)
+        return re.findall(r"error\[(E\d+)\]", run.stderr), run.stderr
+
+
+class Schedule(Base):
+    LAYOUT = ["chimera", "--depth", 4, "--micros", 4]
+
+    def test_json_is_the_contract(self):
+        data = json.loads(self.ok("schedule", *self.LAYOUT, "--format", "json"))
+        self.assertEqual(
+            {k: v for k, v in data.items() if k != "actions"},
+            {"format": "chimera-schedule-1", "scheme": "chimera", "depth": 4,
+             "micros": 4, "pipes": 2, "stages": 4, "workers": 4, "width": 1,
+             "parts": 1, "placement": [[0, 1, 2, 3], [3, 2, 1, 0]]})
+        self.assertEqual(data["actions"][0][0],
+                         {"op": "F", "pipe": 0, "stage": 0, "micro": 0})
+        first = [f'{a["stage"]}{a["op"]}{a["micro"]}' for a in data["actions"][0]]
+        self.assertEqual(
+            first, "0F0 0F1 3F2 3B2 3F3 3B3 0B0 0B1".split())
+
+    def test_lowered_json_has_messages_groups_vote_and_updates(self):
+        data = json.loads(self.ok("schedule", *self.LAYOUT, "--lowered",
+                                  "--recompute", "--format", "json"))
+        ops = {a["op"] for row in data["actions"] for a in row}
+        self.assertEqual(ops, {"F", "B", "R", "RF", "RB", "SF", "SB", "G", "N",
+                               "U"})
+        self.assertEqual(data["groups"][1], {
+            "id": 1, "members": [{"pipe": 0, "stage": 1},
+                                 {"pipe": 1, "stage": 1}]})
+        for row in data["actions"]:
+            for a in row:
+                self.assertEqual("peer" in a, a["op"] in ("RF", "RB", "SF", "SB"))
+                self.assertEqual("group" in a, a["op"] == "G")
+
+    def test_halving_has_parts_and_pipedream_steps(self):
+        data = json.loads(self.ok("schedule", *self.LAYOUT, "--scale",
+                                  "halving", "--format", "json"))
+        self.assertEqual(data["parts"], 2)
+        parts = [a.get("part", 0) for row in data["actions"] for a in row
+                 if a["op"] == "B"]
+        self.assertEqual(sorted(parts), [0] * 16 + [1] * 16)
+        data = json.loads(self.ok("schedule", "pipedream", "--depth", 4,
+                                  "--micros", 1, "--format", "json"))
+        self.assertEqual([(a["op"], a.get("step", 0))
+                          for a in data["actions"][0]],
+                         [("F", 0), ("B", -3), ("U", -3)])
+        self.assertEqual([(a["op"], a.get("step", 0))
+                          for a in data["actions"][3]],
+                         [("F", 0), ("B", 0), ("U", 0)])
+
+    def test_csv_has_one_row_a_worker(self):
+        rows = list(csv.reader(io.StringIO(
+            self.ok("schedule", *self.LAYOUT, "--format", "csv"))))
+        self.assertEqual(rows[0], "0F0 0F1 3F2@1 3B2@1 3F3@1 3B3@1 0B0 0B1".split())
+
+    def test_every_form_of_every_scheme_is_read_back(self):
+        schemes = json.loads(self.ok("schemes", "--format", "json"))["schemes"]
+        self.assertEqual(len(schemes), 13)
+        for scheme in schemes:
+            for form in ("json", "sched", "csv"):
+                for extra in ([], ["--lowered"]):
+                    args = [scheme["name"], "--depth", 4, "--micros", 8]
+                    text = self.ok("schedule", *args, *extra, "--format", form)
+                    path = self.file("a." + form, text)
+                    if scheme["synchronous"] or form != "csv":
+                        self.assertIn("ok: ", self.ok("check", path))
+                    if form == "csv":
+                        continue
+                    json_text = self.ok("schedule", *args, *extra, "--format",
+                                        "json")
+                    simulated = self.ok("simulate", "--schedule", path,
+                                        "--format", "json")
+                    again = self.file("b.json", json_text)
+                    self.assertEqual(simulated, self.ok(
+                        "simulate", "--schedule", again, "--format", "json"))
+
+    def test_alias_is_stored_as_the_canonical_name(self):
+        self.assertIn('"scheme":"1f1b"', self.ok(
+            "schedule", "dapple", "--depth", 2, "--micros", 2, "--format",
+            "json"))
+
+    def test_output_file_appears_whole_or_not_at_all(self):
+        path = self.folder / "a.svg"
+        self.assertEqual(self.ok("schedule", *self.LAYOUT, "--format", "svg",
+                                 "-o", path), "")
+        xml.etree.ElementTree.parse(path)
+        run = chimera("schedule", *self.LAYOUT, "-o",
+                      self.folder / "none" / "a.txt")
+        self.assertEqual(run.returncode, 8, run.stderr)
+        run = chimera("schedule", *self.LAYOUT, "-o", "/dev/full")
+        self.assertEqual(run.returncode, 8, run.stderr)
+        self.assertEqual(os.listdir(self.folder), ["a.svg"])
+
+    def test_not_a_terminal_means_no_colour(self):
+        self.assertNotIn("\x1b", self.ok("schedule", *self.LAYOUT))
+
+
+class Simulate(Base):
+    def test_json_is_the_contract(self):
+        data = json.loads(self.ok("simulate", "1f1b", "--depth", 8, "--micros",
+                                  8, "--format", "json"))
+        self.assertEqual((data["makespan"], data["ideal"]), (45, 24))
+        self.assertAlmostEqual(data["bubble_ratio"], 21 / 45)
+        self.assertEqual(data["workers"][7], {
+            "busy": 24, "idle": 21, "first": 7, "last": 31,
+            "peak_activations": 1, "peak_bytes": None})
+
+    def test_time_flags(self):
+        def makespan(*flags):
+            return json.loads(self.ok("simulate", "zb-h1", "--depth", 4,
+                                      "--micros", 8, "--format", "json",
+                                      *flags))["makespan"]
+        self.assertEqual(makespan(), 27)
+        self.assertEqual(makespan("--forward", 2, "--backward", 4), 54)
+        # 3N + (D-1)(F+I-W)
+        self.assertEqual(makespan("--weight-grad", 0.5), 30)
+
+    def test_p2p_slope_of_chimera(self):
+        """With a small delay c per hop, N = D: T grows by (3D - 5) c."""
+        for depth in (4, 8, 16):
+            def makespan(p2p):
+                return json.loads(self.ok(
+                    "simulate", "chimera", "--depth", depth, "--micros", depth,
+                    "--p2p", p2p, "--format", "json"))["makespan"]
+            slope = (makespan(0.001) - makespan(0)) / 0.001
+            self.assertAlmostEqual(slope, 3 * depth - 5, places=5)
+
+    def test_allreduce_is_free_with_one_holder(self):
+        def makespan(scheme, *flags):
+            return json.loads(self.ok("simulate", scheme, "--depth", 4,
+                                      "--micros", 4, "--format", "json",
+                                      *flags))["makespan"]
+        self.assertEqual(makespan("1f1b", "--allreduce", 5), 21)
+        self.assertEqual(makespan("1f1b", "--allreduce", 5, "--width", 2), 26)
+        eager = makespan("chimera", "--allreduce", 1)
+        end = makespan("chimera", "--allreduce", 1, "--sync", "end")
+        self.assertLess(eager, end)
+
+    def test_cores_are_shared_equally(self):
+        """Two independent halves of the work on one core take twice as long."""
+        def simulate(*flags):
+            return json.loads(self.ok("simulate", "gpipe", "--depth", 1,
+                                      "--micros", 4, "--format", "json",
+                                      *flags))["makespan"]
+        self.assertEqual(simulate(), 12)
+        self.assertEqual(simulate("--width", 3, "--cores", 1), 36)
+        self.assertEqual(simulate("--width", 3, "--cores", 3), 12)
+
+    def test_steps_have_no_barrier(self):
+        data = json.loads(self.ok("simulate", "zb-h2", "--depth", 4, "--micros",
+                                  8, "--steps", 5, "--format", "json"))
+        self.assertEqual(data["period"], 24)
+
+    def test_trace_is_chrome_json_without_overlaps(self):
+        events = json.loads(self.ok(
+            "simulate", "chimera", "--depth", 4, "--micros", 8, "--p2p", 0.5,
+            "--allreduce", 1, "--format", "trace"))
+        tracks = {}
+        for e in events:
+            if e["ph"] == "X":
+                tracks.setdefault((e["pid"], e["tid"]), []).append(
+                    (e["ts"], e["ts"] + e["dur"]))
+        self.assertGreater(len(tracks), 8)
+        for intervals in tracks.values():
+            intervals.sort()
+            for (_, end), (start, _) in zip(intervals, intervals[1:]):
+                self.assertLessEqual(end, start + 1e-6)
+        arrows = [e for e in events if e["ph"] in "sf"]
+        messages = [e for e in events
+                    if e["ph"] == "X" and e["cat"] in ("SF", "SB")]
+        self.assertEqual(len(arrows), 2 * len(messages))
+
+
+class Refusals(Base):
+    def test_every_mistake_at_once(self):
+        codes, text = self.refused(
+            "schedule", "chimera", "--depth", 5, "--micros", 0, "--pipes", 3,
+            "--scale", "halfing", "--chunks", 2, "--dept", "--format", "pdf")
+        self.assertEqual(sorted(codes), ["E202", "E203", "E204", "E205", "E401",
+                                         "E404", "E404"])
+        self.assertIn("use 4 or 6", text)
+        self.assertIn('did you mean "halving"?', text)
+        self.assertIn("did you mean --depth?", text)
+
+    def test_unknown_scheme_offers_the_nearest(self):
+        codes, text = self.refused("simulate", "chimra", "--depth", 4,
+                                   "--micros", 4)
+        self.assertEqual(codes, ["E201"])
+        self.assertIn('did you mean "chimera"?', text)
+
+    def test_illegal_layouts_name_the_nearest_legal_values(self):
+        for args, hint in [
+            (["interleaved", "--depth", 4, "--micros", 6], "use 4 or 8"),
+            (["chimera", "--depth", 12, "--micros", 4, "--pipes", 8],
+             "use 2, 4, 6, 12"),
+            (["zb-h2", "--depth", 4, "--micros", 6], "use 7 or more"),
+            (["dualpipe", "--depth", 4, "--micros", 9], "use 8 or 10"),
+            (["pipedream-2bw", "--depth", 4, "--micros", 3], "use 4 or more"),
+            (["1f1b", "--depth", 4, "--micros", 3, "--pipes", 2], "leave"),
+            (["hanayo", "--depth", 4, "--micros", 3, "--chunks", 3], "use 4"),
+            (["chimera", "--depth", 4, "--micros", 8, "--pipes", 4, "--scale",
+              "doubling"], "--pipes 2"),
+        ]:
+            self.assertIn(hint, self.refused("schedule", *args)[1])
+
+    def test_huge_layouts_are_refused_at_once(self):
+        for depth, micros in [(10 ** 9, 10 ** 9), (2 ** 31 - 1, 1), (1, 10 ** 9)]:
+            self.assertIn("E209", self.refused(
+                "schedule", "gpipe", "--depth", depth, "--micros", micros,
+                limit_mb=512)[0])
+
+    def test_cap(self):
+        self.ok("schedule", "1f1b", "--depth", 4, "--micros", 8, "--cap", 4)
+        codes, _ = self.refused("schedule", "gpipe", "--depth", 4, "--micros",
+                                8, "--cap", 7)
+        self.assertEqual(codes, ["E320"] * 4)
+
+    def test_no_command_and_unknown_command(self):
+        self.assertEqual(chimera().returncode, 2)
+        self.assertIn('did you mean "simulate"?', self.refused("simulat")[1])
+
+    def test_check_lists_every_violation_and_marks_the_cell(self):
+        text = self.ok("schedule", "1f1b", "--depth", 2, "--micros", 2,
+                       "--format", "sched")
+        text = text.replace("worker 0: 0F0 0F1 0B0 0B1",
+                            "worker 0: 0B0 0F0 0B1 1F1")
+        path = self.file("a.sched", text)
+        run = chimera("check", path)
+        self.assertEqual(run.returncode, 2)
+        self.assertIn(">>0B0<<", run.stdout)
+        self.assertIn("0F1 is missing", run.stderr)
+        self.assertIn("stands before its forward", run.stderr)
+        data = json.loads(chimera("check", path, "--format", "json").stdout)
+        self.assertFalse(data["ok"])
+        self.assertGreaterEqual(len(data["violations"]), 3)
+
+    def test_check_prints_the_cycle(self):
+        lists = ["worker 0: 0F0 1RF1@1<1 0SF0>1 1F1@1 1B1@1 0RB0<1 0B0 "
+                 "1SB1@1>1 0G 1G 0U 1U@1 N".replace("1RF1@1<1 ", ""),
+                 "worker 1: 0F1@1 0SF1@1>0 1RF0<0 1F0 1B0 0RB1@1<0 0B1@1 "
+                 "1SB0>0 0G 1G 0U@1 1U N"]
+        path = self.file("a.sched", "\n".join([
+            "chimera-schedule-1", "scheme custom", "depth 2", "micros 2",
+            "pipe 0: 0 1", "pipe 1: 1 0", "group 0: 0/0 1/0",
+            "group 1: 0/1 1/1", *lists]).replace(
+                "1F1@1 1B1@1", "1RF1@1<1 1F1@1 1B1@1"))
+        codes, text = self.refused("check", path)
+        self.assertIn("E310", codes)
+        self.assertIn("waits for ever: ", text)
+
+
+class HostileFiles(Base):
+    """Any bytes: exit 2 with a reason, no crash, memory bounded."""
+
+    def hostile(self, name, text, limit_mb=400):
+        return self.refused("check", self.file(name, text), limit_mb=limit_mb)
+
+    def test_json(self):
+        good = self.ok("schedule", "chimera", "--depth", 2, "--micros", 2,
+                       "--lowered", "--format", "json")
+        for text in [
+            "", " ", "{", "{}", "[]", "[[[", "{\"format\":", "nul", "\x00",
+            "[" * 1000000, "{\"a\":" * 100000, "{\"actions\":" + "[" * 500000,
+            good.replace("chimera-schedule-1", "chimera-schedule-2"),
+            good.replace('"depth":2', '"depth":2000000000'),
+            good.replace('"depth":2', '"depth":-2'),
+            good.replace('"depth":2', '"depth":2.5'),
+            good.replace('"depth":2', '"depth":"2"'),
+            good.replace('"depth":2', '"depth":1e9'),
+            good.replace('"depth":2', '"depth":99999999999999999999'),
+            good.replace('"micros":2', '"micros":2000000000'),
+            good.replace('"stages":2', '"stages":3'),
+            good.replace('"width":1', '"width":0'),
+            good.replace('"parts":1', '"parts":3'),
+            good.replace('"stage":0', '"stage":-1'),
+            good.replace('"stage":0', '"stage":2147483647'),
+            good.replace('"micro":1', '"micro":2147483647'),
+            good.replace('"op":"F"', '"op":"X"'),
+            good.replace('"op":"F"', '"op":null'),
+            good.replace('"peer":1', '"peer":77'),
+            good.replace('"group":1', '"group":77'),
+            good.replace('"stage":', '"stag":'),
+            good.replace('"placement":[[0,1],[1,0]]', '"placement":[[0,1],[1]]'),
+            good.replace('"placement":[[0,1],[1,0]]', '"placement":[[0,1],[1,9]]'),
+            good.replace('"placement":[[0,1],[1,0]]', '"placement":{}'),
+            good.replace('"placement":[[0,1],[1,0]]', '"placement":[]'),
+            good + "x",
+        ]:
+            with self.subTest(text=text[:80]):
+                self.hostile("a.json", text)
+        for cut in range(0, len(good) - 2, 7):
+            self.hostile("a.json", good[:cut])
+
+    def test_sched_and_csv(self):
+        good = self.ok("schedule", "1f1b", "--depth", 2, "--micros", 2,
+                       "--format", "sched")
+        for text in [
+            good.replace("depth 2", "depth 2000000000"),
+            good.replace("depth 2", "depth x"),
+            good.replace("micros 2", "micros -1"),
+            good.replace("pipe 0: 0 1", "pipe 0: 0 -1"),
+            good.replace("pipe 0: 0 1", "pipe 0: a b"),
+            good.replace("pipe 0:", "pipe 7:"),
+            good.replace("worker 1:", "worker 9:"),
+            good.replace("0F0", "0F99999999999"),
+            good.replace("0F0", "2147483647F0"),
+            good.replace("0F0", "0F0~99999"),
+            good.replace("0F0", "0Q0"),
+            good.replace("scheme", "schema"),
+            "chimera-schedule-1\n" + "worker 0:" + " 0F0" * 100000,
+            "0F0,0B0\n1F0", "999999999F0,0B0\n", "0F0@999999999\n", "x,y\n",
+            "0F999999999\n", ",,,\n", "\xff\xfe",
+        ]:
+            with self.subTest(text=text[:80]):
+                self.hostile("a", text)
+
+    def test_missing_file_and_directory(self):
+        self.assertEqual(self.refused("check", self.folder / "no")[0], ["E405"])
+        self.assertEqual(self.refused("check", self.folder)[0], ["E405"])
+
+    def test_errors_are_bounded_and_printable(self):
+        codes, text = self.hostile("a.csv", ",".join(["\x1b[31mQ"] * 50000))
+        self.assertLessEqual(len(codes), 100)
+        self.assertNotIn("\x1b", text)
+
+
+class Help(Base):
+    def test_every_command_has_help_with_examples(self):
+        for command in ("schedule", "schemes", "check", "simulate",
+                        "completion"):
+            text = self.ok(command, "--help")
+            self.assertIn("Examples:", text)
+            self.assertIn("chimera " + command, text)
+        self.assertRegex(self.ok("--version"), r"^chimera \d+\.\d+\.\d+\n$")
+
+    def test_completion_completes(self):
+        script = self.ok("completion", "bash")
+        path = self.file("completion.bash", script)
+        probe = """
+            source "$1"; shift
+            COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _chimera
+            echo "${COMPREPLY[*]}" """
+
+        def complete(*words):
+            return subprocess.run(["bash", "-c", probe, "-", path, *words],
+                                  capture_output=True, text=True,
+                                  check=True).stdout.split()
+        self.assertEqual(complete("chimera", "simu"), ["simulate"])
+        self.assertEqual(complete("chimera", "schedule", "chim"), ["chimera"])
+        self.assertEqual(complete("chimera", "schedule", "--dep"), ["--depth"])
+        self.assertEqual(complete("chimera", "schedule", "--scale", "h"),
+                         ["halving"])
+        self.assertIn("#compdef chimera", self.ok("completion", "zsh"))
+
+
+class Readme(Base):
+    """What README prints is what chimera says."""
+    README = (ROOT / "README.md").read_text() if (ROOT / "README.md").exists() \
+        else ""
+
+    def test_the_timeline_is_as_drawn(self):
+        drawing = self.ok("schedule", "chimera", "--depth", 4, "--micros", 4)
+        self.assertIn(drawing, self.README)
+
+    def test_the_table_of_bubbles(self):
+        rows = re.findall(
+            r"^\| `([\w-]+)(?: --scale (\w+))?(?: --pipes (\d+))?` "
+            r"\|([^|]*)\|([^|]*)\|", self.README, re.M)
+        self.assertGreaterEqual(len(rows), 13)
+        names = {row[0] for row in rows}
+        schemes = json.loads(self.ok("schemes", "--format", "json"))["schemes"]
+        self.assertEqual(names, {s["name"] for s in schemes})
+        for scheme, scale, pipes, *cells in rows:
+            flags = ["--scale", scale] if scale else []
+            flags += ["--pipes", pipes] if pipes else []
+            for micros, cell in zip((8, 16), cells):
+                run = chimera("simulate", scheme, "--depth", 8, "--micros",
+                              micros, "--format", "json", *flags)
+                expected = "-"
+                if run.returncode == 0:
+                    ratio = json.loads(run.stdout)["bubble_ratio"]
+                    expected = f"{100 * ratio:.1f} %"
+                self.assertEqual(cell.strip(), expected, (scheme, micros))
+
+
+if __name__ == "__main__":
+    unittest.main()

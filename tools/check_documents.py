@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Documents stay true: error codes, links and the map of the tree.
+
+Every code in the sources is in docs/errors.md and the other way round; every
+relative link leads to a file; every path that ARCHITECTURE.md names exists.
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def documents():
+    return sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"),
+                   *ROOT.glob("bench/results/*.md")])
+
+
+def code_problems():
+    in_sources = set()
+    for path in ROOT.glob("src/**/*.cc"):
+        if not path.name.endswith("_test.cc"):
+            in_sources |= set(re.findall(r'"(E\d{3})"', path.read_text()))
+    listed = re.findall(r"^\| (E\d{3}) \|",
+                        (ROOT / "docs/errors.md").read_text(), re.M)
+    for code in sorted(in_sources - set(listed)):
+        yield f"docs/errors.md: {code} is missing"
+    for code in sorted(set(listed) - in_sources):
+        yield f"docs/errors.md: {code} is nowhere in the sources"
+    for code in sorted({c for c in listed if listed.count(c) > 1}):
+        yield f"docs/errors.md: {code} is there twice"
+
+
+def link_problems():
+    for document in documents():
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)",
+                                 document.read_text()):
+            if "://" not in target and not (document.parent / target).exists():
+                yield f"{document.relative_to(ROOT)}: no {target}"
+
+
+def path_problems():
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    for path in re.findall(r"`((?:[a-z_]+/)+[a-z_*]*(?:\.\w+)?)`", text):
+        places = [ROOT, ROOT / "src/chimera"]
+        if not any(list(place.glob(path.rstrip("/"))) for place in places):
+            yield f"ARCHITECTURE.md: no {path}"
+
+
+def ascii_problems():
+    for path in sorted(ROOT.glob("src/**/*")):
+        if path.is_file() and not path.read_bytes().isascii():
+            yield f"{path.relative_to(ROOT)}: not ASCII"
+
+
+def main():
+    found = [*code_problems(), *link_problems(), *path_problems(),
+             *ascii_problems()]
+    for problem in found:
+        print(problem, file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
