@@ -56,7 +56,7 @@ TEST(Chrome, MessagesUnderWayTogetherGetLanes) {
   second.end = 1.7;
   trace.events.push_back(second);
   const std::string text = written(trace);
-  EXPECT_EQ(count(text, R"("name":"to worker 1 (2)")"), 1);
+  EXPECT_EQ(count(text, "to worker 1 (2)"), 1);
 }
 
 TEST(Chrome, EveryLineIsWhole) {
