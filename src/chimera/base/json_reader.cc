@@ -93,7 +93,7 @@ std::optional<unsigned> JsonReader::read_hex() {
 void JsonReader::read_escape(std::string& out) {
   static constexpr std::string_view kNames = "\"\\/bfnrt";
   static constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
-  const char c = at_ < text_.size() ? text_[at_] : 0;
+  const char c = at_ < text_.size() ? text_[at_] : '\0';
   if (const size_t i = kNames.find(c); c != 0 && i != std::string_view::npos) {
     ++at_;
     out += kMeanings[i];
@@ -109,7 +109,7 @@ void JsonReader::read_escape(std::string& out) {
     syntax("must be four hexadecimal digits");
   } else {
     // Names in our files are ASCII; anything else only has to be readable.
-    out += *code < 0x80 ? static_cast<char>(*code) : '?';
+    out.push_back(static_cast<char>(*code < 0x80 ? *code : unsigned{'?'}));
   }
 }
 

@@ -146,7 +146,7 @@ void refuse_unknown(const CLI::App& command, Values& values) {
   }
   for (const std::string& extra : command.remaining()) {
     const std::string near =
-        extra.rfind("-", 0) == 0 ? nearest_name(extra, names) : "";
+        extra.starts_with('-') ? nearest_name(extra, names) : "";
     values.refuse({.code = "E401",
                    .found = "\"" + shown(extra) + "\"",
                    .needed = "is not understood here",

@@ -135,8 +135,7 @@ void refuse_flags(const ScheduleSpec& spec, const Scheme& scheme,
 
 // The scheme's own rules. They divide by depth, so that must be sound first; a
 // micros that is already refused is left out of them.
-void refuse_by_rules(const Scheme& scheme, Layout layout,
-                     Diagnostics& errors) {
+void refuse_by_rules(const Scheme& scheme, Layout layout, Diagnostics& errors) {
   if (layout.depth < 1) return;
   const bool micros_refused = layout.micros < 1;
   layout.micros = std::max(layout.micros, 1);

@@ -41,6 +41,7 @@ class SumPlanner {
     plan_.rank.assign(schedule_.pipes(),
                       std::vector<int>(schedule_.stages(), 0));
     std::vector<Timing> timings;
+    timings.reserve(groups.size());
     for (const SumGroup& group : groups) timings.push_back(timing(group));
     std::vector<int> order(groups.size());
     std::iota(order.begin(), order.end(), 0);

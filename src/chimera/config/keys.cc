@@ -1,0 +1,207 @@
+#include "chimera/config/keys.h"
+
+#include <array>
+#include <type_traits>
+
+#include "chimera/base/text.h"
+#include "chimera/config/presets.h"
+
+namespace chimera {
+namespace {
+
+// Short, so that a key stays one line of the table.
+using M = ModelConfig;
+using E = EmulatedConfig;
+using S = ScheduleConfig;
+using T = TrainConfig;
+using D = DataConfig;
+using R = RunSection;
+
+template <auto member>
+KeyField model(RunConfig& config) {
+  return &(config.model.*member);
+}
+template <auto member>
+KeyField emulated(RunConfig& config) {
+  return &(config.emulated.*member);
+}
+template <auto member>
+KeyField schedule(RunConfig& config) {
+  return &(config.schedule.*member);
+}
+template <auto member>
+KeyField train(RunConfig& config) {
+  return &(config.train.*member);
+}
+template <auto member>
+KeyField data(RunConfig& config) {
+  return &(config.data.*member);
+}
+template <auto member>
+KeyField run(RunConfig& config) {
+  return &(config.run.*member);
+}
+
+// The upper ends are far above anything real; they keep products of a few of
+// these numbers, and times turned into clock ticks, from overflowing.
+constexpr KeyRange kCount = {.least = 1, .most = 1e6};
+constexpr KeyRange kSize = {.least = 1, .most = 1e8};
+constexpr KeyRange kMs = {.least = 0, .most = 1e9};
+constexpr KeyRange kBytes = {.least = 0, .most = 1e15};
+constexpr KeyRange kFromZero = {.least = 0};
+constexpr KeyRange kFromOne = {.least = 1};
+constexpr KeyRange kAboveZero = {.least = 0, .least_excluded = true};
+constexpr KeyRange kFraction = {.least = 0, .most = 1, .most_excluded = true};
+constexpr KeyRange kSeconds = {.least = 0, .most = 1e9, .least_excluded = true};
+
+constexpr KeyUse kAlways = KeyUse::kAlways;
+constexpr KeyUse kReal = KeyUse::kTransformer;
+constexpr KeyUse kFake = KeyUse::kEmulated;
+
+constexpr auto kScales =
+    std::to_array<std::string_view>({"direct", "doubling", "halving"});
+constexpr auto kShapes =
+    std::to_array<std::string_view>({"linear", "loop", "vee", "wave"});
+constexpr auto kSyncs =
+    std::to_array<std::string_view>({"eager-opt", "eager", "end"});
+
+std::vector<ConfigKey> make_keys() {
+  return {
+      {"model", "kind", model<&M::kind>},
+      {"model", "preset", model<&M::preset>, {}, kReal, preset_names()},
+      {"model", "init", model<&M::init>, {}, kReal},
+      {"model", "layers", model<&M::layers>, kCount, kReal},
+      {"model", "hidden", model<&M::hidden>, kCount, kReal},
+      {"model", "heads", model<&M::heads>, kCount, kReal},
+      {"model", "vocab", model<&M::vocab>, kSize, kReal},
+      {"model", "seq", model<&M::seq>, kSize, kReal},
+      {"model", "positions", model<&M::positions>, kSize, kReal},
+      {"model", "ffn", model<&M::ffn>, kSize, kReal},
+      {"model", "dropout", model<&M::dropout>, kFraction, kReal},
+      {"model", "tie_embeddings", model<&M::tie_embeddings>, {}, kReal},
+      {"model", "forward_ms", emulated<&E::forward_ms>, kMs, kFake},
+      {"model", "input_grad_ms", emulated<&E::input_grad_ms>, kMs, kFake},
+      {"model", "weight_grad_ms", emulated<&E::weight_grad_ms>, kMs, kFake},
+      {"model", "update_ms", emulated<&E::update_ms>, kMs, kFake},
+      {"model", "boundary_bytes", emulated<&E::boundary_bytes>, kBytes, kFake},
+      {"model", "grad_bytes", emulated<&E::grad_bytes>, kBytes, kFake},
+      {"model", "link_latency_ms", emulated<&E::link_latency_ms>, kMs, kFake},
+      {"model", "link_gbps", emulated<&E::link_gbps>, kFromZero, kFake},
+      {"schedule", "scheme", schedule<&S::scheme>},
+      {"schedule", "depth", schedule<&S::depth>, kCount},
+      {"schedule", "micros", schedule<&S::micros>, kCount},
+      {"schedule", "micro_batch", schedule<&S::micro_batch>, kCount},
+      {"schedule", "width", schedule<&S::width>, kCount},
+      {"schedule", "pipes", schedule<&S::pipes>, kCount},
+      {"schedule", "scale", schedule<&S::scale>, {}, kAlways, kScales},
+      {"schedule", "chunks", schedule<&S::chunks>, kCount},
+      {"schedule", "shape", schedule<&S::shape>, {}, kAlways, kShapes},
+      {"schedule", "cap", schedule<&S::cap>, kCount},
+      {"schedule", "recompute", schedule<&S::recompute>},
+      {"schedule", "sync", schedule<&S::sync>, {}, kAlways, kSyncs},
+      {"schedule", "cut", schedule<&S::cut>, kFromZero},
+      {"schedule", "file", schedule<&S::file>},
+      {"schedule", "replan_after", schedule<&S::replan_after>, kFromZero},
+      {"train", "steps", train<&T::steps>, kFromOne},
+      {"train", "lr", train<&T::lr>, kFromZero},
+      {"train", "optimizer", train<&T::optimizer>},
+      {"train", "betas", train<&T::betas>, kFraction},
+      {"train", "eps", train<&T::eps>, kAboveZero},
+      {"train", "weight_decay", train<&T::weight_decay>, kFromZero},
+      {"train", "decay_all", train<&T::decay_all>},
+      {"train", "momentum", train<&T::momentum>, kFraction},
+      {"train", "clip", train<&T::clip>, kFromZero},
+      {"train", "warmup", train<&T::warmup>, kFromZero},
+      {"train", "decay", train<&T::decay>},
+      {"train", "min_lr", train<&T::min_lr>, kFromZero},
+      {"train", "seed", train<&T::seed>, kFromZero},
+      {"train", "threads", train<&T::threads>, kCount},
+      {"train", "shard_update", train<&T::shard_update>},
+      {"train", "on_nan", train<&T::on_nan>},
+      {"train", "eval_every", train<&T::eval_every>, kFromZero},
+      {"data", "path", data<&D::path>},
+      {"data", "eval_path", data<&D::eval_path>},
+      {"data", "order", data<&D::order>},
+      {"data", "tokenizer", data<&D::tokenizer>},
+      {"run", "dir", run<&R::dir>},
+      {"run", "transport", run<&R::transport>},
+      {"run", "log_every", run<&R::log_every>, kFromZero},
+      {"run", "timeout_s", run<&R::timeout_s>, kSeconds},
+      {"run", "trace", run<&R::trace>},
+      {"run", "save_every", run<&R::save_every>, kFromZero},
+      {"run", "keep", run<&R::keep>, kFromOne},
+      {"run", "recover", run<&R::recover>},
+  };
+}
+
+}  // namespace
+
+const std::vector<ConfigKey>& config_keys() {
+  static const std::vector<ConfigKey> keys = make_keys();
+  return keys;
+}
+
+const ConfigKey* find_key(std::string_view section, std::string_view name) {
+  for (const ConfigKey& key : config_keys()) {
+    if (key.section == section && key.name == name) return &key;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> section_names() {
+  std::vector<std::string> names;
+  for (const ConfigKey& key : config_keys()) {
+    if (names.empty() || names.back() != key.section) {
+      names.emplace_back(key.section);
+    }
+  }
+  return names;
+}
+
+std::vector<std::string> key_names(std::string_view section) {
+  std::vector<std::string> names;
+  for (const ConfigKey& key : config_keys()) {
+    if (key.section == section) names.emplace_back(key.name);
+  }
+  return names;
+}
+
+std::vector<std::string> sections_with(std::string_view name) {
+  std::vector<std::string> sections;
+  for (const ConfigKey& key : config_keys()) {
+    if (key.name == name) sections.emplace_back(key.section);
+  }
+  return sections;
+}
+
+Names choices_of(const ConfigKey& key) {
+  RunConfig config;
+  return std::visit(
+      [&key](auto* member) -> Names {
+        using Member = std::remove_pointer_t<decltype(member)>;
+        if constexpr (NamedEnum<Member>) {
+          return names_of(*member);
+        } else {
+          return key.choices;
+        }
+      },
+      key.field(config));
+}
+
+std::string full_name(const ConfigKey& key) {
+  return std::string(key.section) + "." + std::string(key.name);
+}
+
+bool is_used_by(const ConfigKey& key, ModelKind kind) {
+  const bool emulated_model = kind == ModelKind::kEmulated;
+  if (key.use == KeyUse::kAlways) return true;
+  return (key.use == KeyUse::kEmulated) == emulated_model;
+}
+
+std::string did_you_mean(std::string_view name,
+                         const std::vector<std::string>& candidates) {
+  const std::string nearest = nearest_name(name, candidates);
+  return nearest.empty() ? "" : "did you mean " + nearest + "?";
+}
+
+}  // namespace chimera

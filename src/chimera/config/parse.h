@@ -1,0 +1,53 @@
+// run.toml and --set in, RunConfig out; or every mistake at once.
+//
+// Error codes of this room (docs/errors.md says what to do about each):
+//   E001 not valid TOML                    E020 a required key is missing
+//   E002 too large, or nested too deeply   E021 hidden not a multiple of heads
+//   E003 an override without section.key=  E022 seq above positions
+//   E004 unknown section                   E023 halving of an odd micro-batch
+//   E005 unknown key                       E024 min_lr above lr
+//   E006 a key outside of every section    E025 warmup above steps
+//   E007 wrong type                        E026 a key of another kind of model
+//   E008 number out of range               E027 a preset of another kind
+//   E009 not one of the names              E028 both preset and init
+//   E010 wrong number of list elements     E029 momentum without sgd
+//   E011 a null character in a text        E030 lists of different lengths
+//                                          E031 cut not ascending from 0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chimera/base/result.h"
+#include "chimera/config/run_config.h"
+
+namespace chimera {
+
+// `text` is a run.toml, untrusted; `file_name` only names it in errors.
+// `overrides` are the "section.key=value" of --set; the last one wins, and all
+// win over the file.
+//
+// The model is resolved: a preset fills what was not given, then positions =
+// seq, ffn = 4*hidden and tie_embeddings = true. With model.init, what was not
+// given stays open for the Hugging Face directory to say.
+//
+// A text without any [schedule] key is a model without a run, which is what
+// `plan` reads; a [schedule] must give micro_batch, and depth and micros unless
+// schedule.file does.
+[[nodiscard]] Result<RunConfig> parse_run_config(
+    std::string_view text, const std::string& file_name,
+    const std::vector<std::string>& overrides);
+
+// The same, together with check_for_training(): one list of all mistakes.
+[[nodiscard]] Result<RunConfig> parse_training_config(
+    std::string_view text, const std::string& file_name,
+    const std::vector<std::string>& overrides);
+
+// What training needs beyond a sound config, and `config` does not say (E020):
+// a schedule, train.steps and, unless the model is emulated, train.lr and
+// data.path. Empty = ready.
+[[nodiscard]] Diagnostics check_for_training(const RunConfig& config,
+                                             const std::string& file_name = "");
+
+}  // namespace chimera

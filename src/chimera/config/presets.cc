@@ -1,0 +1,44 @@
+#include "chimera/config/presets.h"
+
+#include <array>
+
+namespace chimera {
+namespace {
+
+struct Preset {
+  std::string_view name;
+  ModelShape shape;
+};
+
+constexpr ModelKind kGpt2 = ModelKind::kGpt2;
+constexpr ModelKind kBert = ModelKind::kBert;
+
+// kind, layers, hidden, heads, vocab, seq, positions, ffn, tie_embeddings
+constexpr std::array<Preset, 7> kPresets = {{
+    {"bert-48", {kBert, 48, 1024, 16, 30522, 128, 512, 4096, false}},
+    {"gpt2-64", {kGpt2, 64, 1280, 20, 50257, 632, 1024, 5120, false}},
+    {"gpt2-32", {kGpt2, 32, 1280, 20, 50257, 632, 1024, 5120, false}},
+    {"gpt2-small", {kGpt2, 12, 768, 12, 50257, 1024, 1024, 3072, true}},
+    {"bert-base", {kBert, 12, 768, 12, 30522, 512, 512, 3072, true}},
+    {"gpt2-tiny", {kGpt2, 4, 64, 4, 256, 64, 64, 256, true}},
+    {"bert-tiny", {kBert, 4, 64, 4, 256, 64, 64, 256, true}},
+}};
+
+constexpr auto kPresetNames = [] {
+  std::array<std::string_view, kPresets.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kPresets[i].name;
+  return names;
+}();
+
+}  // namespace
+
+Names preset_names() { return kPresetNames; }
+
+std::optional<ModelShape> find_preset(std::string_view name) {
+  for (const Preset& preset : kPresets) {
+    if (preset.name == name) return preset.shape;
+  }
+  return std::nullopt;
+}
+
+}  // namespace chimera

@@ -1,0 +1,17 @@
+// Shapes of well-known models by name, for `model.preset` and `plan --model`.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "chimera/config/run_config.h"
+
+namespace chimera {
+
+// bert-48, gpt2-64 and gpt2-32 are the models of Li & Hoefler (SC'21), whose
+// input embedding and output head are not tied; the tiny ones are for tests.
+[[nodiscard]] Names preset_names();
+
+[[nodiscard]] std::optional<ModelShape> find_preset(std::string_view name);
+
+}  // namespace chimera

@@ -1,0 +1,152 @@
+// What a run is: every key of run.toml, with its default. The arrow types of
+// this project are plain values, and this is the first of them. What the file
+// may leave open for somebody else to decide (the scheme, a Hugging Face
+// directory, the host) is a std::optional; parse.h says who fills what in.
+//
+// Names that belong to the schedule room (scheme, scale, shape, sync) stay
+// text here, because this room stands above it and cannot use its types.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chimera/config/names.h"
+
+namespace chimera {
+
+// A transformer's shape with nothing left open.
+struct ModelShape {
+  ModelKind kind = ModelKind::kGpt2;
+  int layers = 0;
+  int hidden = 0;
+  int heads = 0;
+  int vocab = 0;
+  int seq = 0;        // tokens of one sample
+  int positions = 0;  // learned positions, >= seq
+  int ffn = 0;        // width of the feed-forward layer
+  bool tie_embeddings = true;
+
+  bool operator==(const ModelShape&) const = default;
+};
+
+// [model]. The optional values are the shape: present after parsing unless the
+// model is emulated (which has none) or `init` names a directory that gives it.
+struct ModelConfig {
+  ModelKind kind = ModelKind::kGpt2;
+  std::string preset;
+  std::string init;
+  std::optional<int> layers;
+  std::optional<int> hidden;
+  std::optional<int> heads;
+  std::optional<int> vocab;
+  std::optional<int> seq;
+  std::optional<int> positions;
+  std::optional<int> ffn;
+  double dropout = 0;
+  std::optional<bool> tie_embeddings;
+
+  bool operator==(const ModelConfig&) const = default;
+};
+
+// [model] too, for kind = "emulated". The lists hold one number (the time of
+// one D-th of the model) or one per stage; never empty in an emulated model.
+struct EmulatedConfig {
+  std::vector<double> forward_ms;
+  std::vector<double> input_grad_ms;
+  std::vector<double> weight_grad_ms;
+  double update_ms = 0;
+  std::int64_t boundary_bytes = 0;
+  std::int64_t grad_bytes = 0;
+  double link_latency_ms = 0;
+  double link_gbps = 0;  // 0 = unlimited
+
+  bool operator==(const EmulatedConfig&) const = default;
+};
+
+// [schedule]. depth and micros may be open when `file` gives them.
+struct ScheduleConfig {
+  std::string scheme = "chimera";
+  std::optional<int> depth;
+  std::optional<int> micros;
+  std::optional<int> micro_batch;
+  int width = 1;
+  std::optional<int> pipes;
+  std::string scale = "direct";
+  std::optional<int> chunks;
+  std::optional<std::string> shape;
+  std::optional<int> cap;
+  bool recompute = false;
+  std::string sync = "eager-opt";
+  std::vector<int> cut;  // first layer of each stage; empty = balanced
+  std::string file;
+  int replan_after = 0;  // steps; 0 = never
+
+  bool operator==(const ScheduleConfig&) const = default;
+};
+
+// [train]. steps and lr are present once check_for_training() is content.
+struct TrainConfig {
+  std::optional<int> steps;
+  std::optional<double> lr;
+  OptimizerKind optimizer = OptimizerKind::kAdamW;
+  std::array<double, 2> betas = {0.9, 0.999};
+  double eps = 1e-8;
+  double weight_decay = 0.01;
+  bool decay_all = true;  // false: not on biases, norms and embeddings
+  double momentum = 0;
+  double clip = 0;  // 0 = off
+  int warmup = 0;   // steps
+  LrDecay decay = LrDecay::kConstant;
+  double min_lr = 0;
+  std::int64_t seed = 0;
+  std::optional<int> threads;  // per worker; open = the host's share
+  bool shard_update = false;
+  OnNan on_nan = OnNan::kStop;
+  int eval_every = 0;  // steps; 0 = never
+
+  bool operator==(const TrainConfig&) const = default;
+};
+
+// [data].
+struct DataConfig {
+  std::string path;
+  std::string eval_path;
+  SampleOrder order = SampleOrder::kShuffled;
+  std::string tokenizer = "bytes";
+
+  bool operator==(const DataConfig&) const = default;
+};
+
+// [run].
+struct RunSection {
+  std::string dir;
+  TransportKind transport = TransportKind::kAuto;
+  int log_every = 1;  // steps; 0 = never
+  double timeout_s = 300;
+  bool trace = false;
+  int save_every = 0;  // steps; 0 = never
+  int keep = 2;        // newest checkpoints that stay on disk
+  bool recover = false;
+
+  bool operator==(const RunSection&) const = default;
+};
+
+struct RunConfig {
+  ModelConfig model;
+  EmulatedConfig emulated;
+  ScheduleConfig schedule;
+  TrainConfig train;
+  DataConfig data;
+  RunSection run;
+
+  bool operator==(const RunConfig&) const = default;
+};
+
+// The shape of `model` as plain numbers.
+// REQUIRES: not emulated, and every optional present.
+[[nodiscard]] ModelShape shape_of(const ModelConfig& model);
+
+}  // namespace chimera

@@ -1,0 +1,248 @@
+#include "chimera/config/store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "chimera/base/text.h"
+
+namespace chimera {
+namespace {
+
+using Refusal = std::optional<Diagnostic>;
+using TomlList = std::vector<TomlValue>;
+
+// What is being read: a key's value, or one element of it.
+struct Slot {
+  const ConfigKey& key;
+  std::string name;  // "train.betas", "train.betas[1]"
+};
+
+std::string found_text(const Slot& slot, const TomlValue& value) {
+  return fmt::format("{} = {}", slot.name, shown(value));
+}
+
+// The commonest mistakes of type are quotes too many or too few.
+std::string quotes_hint(const TomlValue& value, std::string_view needed) {
+  const bool wants_text = needed == "a string";
+  if (const auto* text = std::get_if<std::string>(&value.data)) {
+    const TomlValue bare = read_toml_value(*text);
+    const bool is_text = std::holds_alternative<std::string>(bare.data);
+    return wants_text || is_text ? "" : "write it without quotes";
+  }
+  const bool is_other = std::holds_alternative<TomlOther>(value.data);
+  return wants_text && !is_other ? "write it in quotes" : "";
+}
+
+Diagnostic wrong_type(const Slot& slot, const TomlValue& value,
+                      std::string_view needed) {
+  return {.code = "E007",
+          .where = "",
+          .found =
+              fmt::format("{} ({})", found_text(slot, value), type_name(value)),
+          .needed = fmt::format("must be {}", needed),
+          .hint = quotes_hint(value, needed)};
+}
+
+Diagnostic out_of_range(const Slot& slot, const TomlValue& value,
+                        std::string needed) {
+  return {.code = "E008",
+          .where = "",
+          .found = found_text(slot, value),
+          .needed = std::move(needed),
+          .hint = ""};
+}
+
+Refusal check_range(const Slot& slot, const TomlValue& value, double number) {
+  const auto [least, most, above_least, below_most] = slot.key.range;
+  std::string needed;
+  if (!std::isfinite(number)) {
+    needed = "must be a finite number";
+  } else if (above_least ? number <= least : number < least) {
+    const char* words = above_least ? "above" : "at least";
+    needed = fmt::format("must be {} {:.0f}", words, least);
+  } else if (below_most ? number >= most : number > most) {
+    const char* words = below_most ? "below" : "at most";
+    needed = fmt::format("must be {} {:.0f}", words, most);
+  } else {
+    return std::nullopt;
+  }
+  return out_of_range(slot, value, std::move(needed));
+}
+
+Refusal read(const Slot& slot, const TomlValue& value, bool& out) {
+  const bool* boolean = std::get_if<bool>(&value.data);
+  if (boolean == nullptr) return wrong_type(slot, value, "true or false");
+  out = *boolean;
+  return std::nullopt;
+}
+
+Refusal read(const Slot& slot, const TomlValue& value, std::int64_t& out) {
+  const std::int64_t* integer = std::get_if<std::int64_t>(&value.data);
+  if (integer == nullptr) return wrong_type(slot, value, "an integer");
+  Refusal refusal = check_range(slot, value, static_cast<double>(*integer));
+  if (!refusal) out = *integer;
+  return refusal;
+}
+
+Refusal read(const Slot& slot, const TomlValue& value, int& out) {
+  constexpr int kMost = std::numeric_limits<int>::max();
+  std::int64_t wide = out;
+  if (Refusal refusal = read(slot, value, wide)) return refusal;
+  if (!std::in_range<int>(wide)) {
+    return out_of_range(slot, value, fmt::format("must be at most {}", kMost));
+  }
+  out = static_cast<int>(wide);
+  return std::nullopt;
+}
+
+Refusal read(const Slot& slot, const TomlValue& value, double& out) {
+  double number = 0;
+  if (const auto* real = std::get_if<double>(&value.data)) {
+    number = *real;
+  } else if (const auto* integer = std::get_if<std::int64_t>(&value.data)) {
+    number = static_cast<double>(*integer);
+  } else {
+    return wrong_type(slot, value, "a number");
+  }
+  Refusal refusal = check_range(slot, value, number);
+  if (!refusal) out = number;
+  return refusal;
+}
+
+Refusal check_choice(const Slot& slot, const std::string& text, Names choices) {
+  const std::vector<std::string> names(choices.begin(), choices.end());
+  if (names.empty() ||
+      std::find(names.begin(), names.end(), text) != names.end()) {
+    return std::nullopt;
+  }
+  return Diagnostic{.code = "E009",
+                    .where = "",
+                    .found = found_text(slot, TomlValue{text}),
+                    .needed = "must be one of " + join(names, ", "),
+                    .hint = did_you_mean(text, names)};
+}
+
+// Any text; a null character would silently cut a path short.
+Refusal read_text(const Slot& slot, const TomlValue& value, std::string& out) {
+  const auto* text = std::get_if<std::string>(&value.data);
+  if (text == nullptr) return wrong_type(slot, value, "a string");
+  if (text->find('\0') != std::string::npos) {
+    return Diagnostic{.code = "E011",
+                      .where = "",
+                      .found = found_text(slot, value),
+                      .needed = "must not hold a null character",
+                      .hint = ""};
+  }
+  out = *text;
+  return std::nullopt;
+}
+
+Refusal read(const Slot& slot, const TomlValue& value, std::string& out) {
+  std::string text;
+  if (Refusal refusal = read_text(slot, value, text)) return refusal;
+  // "" means "none" for the keys that start as it.
+  if (text != out) {
+    if (Refusal refusal = check_choice(slot, text, slot.key.choices)) {
+      return refusal;
+    }
+  }
+  out = text;
+  return std::nullopt;
+}
+
+template <NamedEnum E>
+Refusal read(const Slot& slot, const TomlValue& value, E& out) {
+  std::string text;
+  if (Refusal refusal = read_text(slot, value, text)) return refusal;
+  const Names names = names_of(out);
+  if (Refusal refusal = check_choice(slot, text, names)) return refusal;
+  out = static_cast<E>(std::find(names.begin(), names.end(), text) -
+                       names.begin());
+  return std::nullopt;
+}
+
+template <class T>
+Refusal read(const Slot& slot, const TomlValue& value, std::optional<T>& out) {
+  T inner{};
+  Refusal refusal = read(slot, value, inner);
+  if (!refusal) out = inner;
+  return refusal;
+}
+
+// Unlike a plain text key, an absent one has no "" that stands for none.
+Refusal read(const Slot& slot, const TomlValue& value,
+             std::optional<std::string>& out) {
+  std::string text;
+  if (Refusal refusal = read_text(slot, value, text)) return refusal;
+  Refusal refusal = check_choice(slot, text, slot.key.choices);
+  if (!refusal) out = text;
+  return refusal;
+}
+
+template <class T>
+Refusal read_list(const Slot& slot, const TomlList& list, std::vector<T>& out) {
+  std::vector<T> elements(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const Slot element{slot.key, fmt::format("{}[{}]", slot.name, i)};
+    if (Refusal refusal = read(element, list[i], elements[i])) return refusal;
+  }
+  out = std::move(elements);
+  return std::nullopt;
+}
+
+Refusal read(const Slot& slot, const TomlValue& value, std::vector<int>& out) {
+  const auto* list = std::get_if<TomlList>(&value.data);
+  if (list == nullptr) return wrong_type(slot, value, "an array of integers");
+  return read_list(slot, *list, out);
+}
+
+Diagnostic wrong_length(const Slot& slot, std::size_t length,
+                        std::string_view needed) {
+  return {.code = "E010",
+          .where = "",
+          .found = fmt::format("length of {} = {}", slot.name, length),
+          .needed = fmt::format("must be {}", needed),
+          .hint = ""};
+}
+
+// One number, or one per stage.
+Refusal read(const Slot& slot, const TomlValue& value,
+             std::vector<double>& out) {
+  const auto* list = std::get_if<TomlList>(&value.data);
+  if (list == nullptr) {
+    double number = 0;
+    Refusal refusal = read(slot, value, number);
+    if (!refusal) out = {number};
+    return refusal;
+  }
+  if (list->empty()) return wrong_length(slot, 0, "1, or the number of stages");
+  return read_list(slot, *list, out);
+}
+
+Refusal read(const Slot& slot, const TomlValue& value,
+             std::array<double, 2>& out) {
+  const auto* list = std::get_if<TomlList>(&value.data);
+  if (list == nullptr) return wrong_type(slot, value, "an array of 2 numbers");
+  if (list->size() != 2) return wrong_length(slot, list->size(), "2");
+  std::vector<double> numbers;
+  Refusal refusal = read_list(slot, *list, numbers);
+  if (!refusal) out = {numbers[0], numbers[1]};
+  return refusal;
+}
+
+}  // namespace
+
+std::optional<Diagnostic> store(const ConfigKey& key, const TomlValue& value,
+                                RunConfig& config) {
+  const Slot slot{key, full_name(key)};
+  return std::visit([&](auto* member) { return read(slot, value, *member); },
+                    key.field(config));
+}
+
+}  // namespace chimera

@@ -1,0 +1,73 @@
+// TOML as this room needs it: sections of keys with scalars or flat lists, each
+// knowing the line it came from. The only place that includes toml++, which is
+// slow to compile and throws; neither leaks out of toml_text.cc.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "chimera/base/result.h"
+
+namespace chimera {
+
+// Where a value was given. `line` only orders the errors.
+struct SourcePlace {
+  static constexpr int kWholeFile = std::numeric_limits<int>::max() - 1;
+  static constexpr int kOverride = std::numeric_limits<int>::max();
+
+  std::string text;  // "run.toml:14", "--set schedule.depth=4"
+  int line = kWholeFile;
+};
+
+// Something no key takes: a table, a date, a list inside a list.
+struct TomlOther {
+  std::string type;  // "a table"
+};
+
+struct TomlValue {
+  std::variant<bool, std::int64_t, double, std::string, std::vector<TomlValue>,
+               TomlOther>
+      data;
+};
+
+struct TomlEntry {
+  std::string name;
+  TomlValue value;
+  SourcePlace place;
+};
+
+struct TomlSection {
+  std::string name;
+  SourcePlace place;
+  std::vector<TomlEntry> entries;
+};
+
+struct TomlDocument {
+  std::vector<TomlSection> sections;
+  std::vector<TomlEntry> loose;  // keys above the first section
+};
+
+// Reads untrusted text. Errors: E001 (not TOML), E002 (too large or nested too
+// deeply to be read safely).
+[[nodiscard]] Result<TomlDocument> read_toml(std::string_view text,
+                                             const std::string& file_name);
+
+// What stands right of the "=" of --set: TOML, and where that fails a plain
+// string. A TomlOther if it is neither: not UTF-8, or beyond the limits of
+// E002.
+[[nodiscard]] TomlValue read_toml_value(std::string_view text);
+
+// "an integer", "a string", ... for messages.
+[[nodiscard]] std::string type_name(const TomlValue& value);
+
+// The value on one line, cut to a length fit for a message.
+[[nodiscard]] std::string shown(const TomlValue& value);
+
+// A quoted TOML string that reads back as `text`, if that is UTF-8.
+[[nodiscard]] std::string toml_string(std::string_view text);
+
+}  // namespace chimera
