@@ -35,7 +35,7 @@ function(chimera_room name)
   chimera_sources(chimera_${name} src/chimera/${name})
   list(TRANSFORM arg_ROOMS PREPEND chimera_)
   target_link_libraries(chimera_${name}
-    PUBLIC ${arg_ROOMS} PRIVATE chimera_flags fmt::fmt-header-only ${arg_LIBS})
+    PUBLIC ${arg_ROOMS} PRIVATE chimera_flags fmt::fmt ${arg_LIBS})
   if(CHIMERA_TESTS)
     file(GLOB_RECURSE tests CONFIGURE_DEPENDS
       ${PROJECT_SOURCE_DIR}/src/chimera/${name}/*_test.cc)
@@ -53,8 +53,9 @@ function(chimera_test name)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBS} chimera_flags
-    fmt::fmt-header-only GTest::gmock GTest::gtest_main rapidcheck
+    fmt::fmt GTest::gmock GTest::gtest_main rapidcheck
     rapidcheck_gtest)
+  target_compile_options(${name} PRIVATE -O1)  # compiles faster, runs once
   target_compile_definitions(${name} PRIVATE
     CHIMERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND ${name})
