@@ -40,8 +40,7 @@ std::string text_of(const ScheduleSpec& spec) {
   return spec.scheme + " D=" + std::to_string(spec.depth) +
          " N=" + std::to_string(spec.micros) +
          " pipes=" + std::to_string(layout.pipes) +
-         " chunks=" + std::to_string(layout.chunks) + " " +
-         std::string(scale_name(spec.scale));
+         " chunks=" + std::to_string(layout.chunks) + " " + name_of(spec.scale);
 }
 
 std::vector<ScheduleSpec> layouts(const Scheme& scheme, int depth,

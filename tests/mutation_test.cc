@@ -34,6 +34,7 @@ const std::vector<Base>& bases() {
     add({.scheme = "gems", .depth = 3, .micros = 3});
     add({.scheme = "pipedream", .depth = 3, .micros = 1});
     add({.scheme = "pipedream", .depth = 3, .micros = 2, .width = 2});
+    add({.scheme = "pipedream", .depth = 2, .micros = 3});
     add({.scheme = "pipedream-2bw", .depth = 3, .micros = 3});
     add({.scheme = "pipedream-2bw", .depth = 2, .micros = 2, .width = 2});
     add({.scheme = "chimera", .depth = 4, .micros = 4}, {.sync = Sync::kEager});
@@ -168,12 +169,42 @@ void change_group(Schedule& schedule) {
   }
 }
 
+// Sums the members of a group once more.
+void double_group(Schedule& schedule) {
+  if (schedule.groups.empty()) return;
+  const int count = static_cast<int>(schedule.groups.size());
+  SumGroup twin = schedule.groups[below(count)];
+  const int original = twin.id;
+  twin.id = count;
+  schedule.groups.push_back(twin);
+  for (ActionList& list : schedule.actions) {
+    for (size_t i = 0; i < list.size(); ++i) {
+      if (list[i].op != Op::kG || list[i].group != original) continue;
+      Action again = list[i];
+      again.group = twin.id;
+      list.insert(list.begin() + static_cast<std::ptrdiff_t>(++i), again);
+    }
+  }
+}
+
+// Moves a vote to the front of all updates, or behind them.
+void move_vote(Schedule& schedule) {
+  ActionList& list = schedule.actions[below(schedule.workers())];
+  const auto vote =
+      std::find_if(list.begin(), list.end(),
+                   [](const Action& action) { return action.op == Op::kN; });
+  if (vote == list.end()) return;
+  const Action action = *vote;
+  list.erase(vote);
+  list.insert(list.begin() + below(static_cast<int>(list.size()) + 1), action);
+}
+
 void mutate(Schedule& schedule) {
   using Mutation = void (*)(Schedule&);
   static constexpr Mutation kMutations[] = {
-      swap_two,    drop,         repeat,           move_to_another_worker,
-      move_within, change_field, retarget_message, reorder_sums,
-      change_group};
+      swap_two,     drop,         repeat,           move_to_another_worker,
+      move_within,  change_field, retarget_message, reorder_sums,
+      change_group, double_group, move_vote};
   kMutations[below(std::size(kMutations))](schedule);
 }
 
@@ -217,8 +248,22 @@ RC_GTEST_PROP(Mutation, WhatPassesRuns, ()) {
   }
 }
 
-// The converse for what a transport must be able to run: reorderings that the
-// executor finds right are rejected only for the stated reasons.
+RC_GTEST_PROP(Mutation, WhatPassesRunsBeforeLoweringToo, ()) {
+  const Base& base = bases()[below(static_cast<int>(bases().size()))];
+  Schedule schedule = make_schedule(base.spec).value();
+  mutate(schedule);
+  if (is_lowered(schedule) || !validate(schedule).empty()) return;
+  const Costs costs = uniform_costs(schedule, {});
+  const testing::Execution execution =
+      testing::execute_compute_only(schedule, costs);
+  if (!testing::is_right(execution)) RC_FAIL(testing::to_text(execution));
+  const testing::Execution lowered_execution = run(lower(schedule));
+  if (!testing::is_right(lowered_execution)) {
+    RC_FAIL("lowered: " + testing::to_text(lowered_execution));
+  }
+}
+
+// Each refusal points at the action it is about, and says why.
 RC_GTEST_PROP(Mutation, RefusalsNameAReason, ()) {
   Schedule schedule = lowered(bases()[below(static_cast<int>(bases().size()))]);
   mutate(schedule);

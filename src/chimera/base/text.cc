@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 
 namespace chimera {
 
@@ -43,12 +42,10 @@ std::optional<int> parse_int(std::string_view text) {
 }
 
 std::string number(double value) {
-  // Sums of thirds and tenths carry rounding dust; twelve digits hide it and
-  // still tell any two results of a schedule apart.
+  // Sums of thirds and tenths carry rounding dust; twelve digits hide it.
   char buffer[64];
-  const double rounded = std::abs(value) < 1e-12 ? 0.0 : value;
-  const auto [end, error] = std::to_chars(
-      buffer, buffer + sizeof buffer, rounded, std::chars_format::general, 12);
+  const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value,
+                                          std::chars_format::general, 12);
   return error == std::errc() ? std::string(buffer, end) : "?";
 }
 

@@ -23,7 +23,7 @@ namespace chimera {
 // not fit.
 [[nodiscard]] std::optional<int> parse_int(std::string_view text);
 
-// The shortest text that reads back as the same number: 36, 27.5, 1e+20.
+// At most twelve digits, no trailing zeros: 36, 27.5, 1e+20.
 [[nodiscard]] std::string number(double value);
 
 // A double-quoted JSON string, control characters escaped.

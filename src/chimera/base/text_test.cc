@@ -25,7 +25,7 @@ TEST(Text, NumbersAreShortAndFreeOfRoundingDust) {
   EXPECT_EQ(number(36), "36");
   EXPECT_EQ(number(27.5), "27.5");
   EXPECT_EQ(number(0.1 + 0.2), "0.3");
-  EXPECT_EQ(number(-1e-17), "0");
+  EXPECT_EQ(number(1e-13), "1e-13");
 }
 
 TEST(Text, JsonStringsAreEscaped) {

@@ -1,6 +1,7 @@
 // chimera check: prove a schedule file, or list everything wrong with it.
 #include <fmt/format.h>
 
+#include <iostream>
 #include <memory>
 
 #include "chimera/base/text.h"
@@ -23,26 +24,27 @@ struct CheckCommand {
   int run(const CLI::App& command) const;
 };
 
-// The lists around each bad cell, marked.
-std::string marked_grid(const Schedule& schedule,
-                        const std::vector<Violation>& violations) {
+// The action with its neighbours in the list, marked.
+std::string marked(const Schedule& schedule, const Violation& violation) {
   constexpr int kAround = 4;
-  constexpr size_t kMost = 10;
+  const ActionList& list = schedule.actions[violation.worker];
+  const int end = static_cast<int>(list.size());
+  const int from = std::max(0, violation.position - kAround);
+  const int to = std::min(end, violation.position + kAround + 1);
+  std::string text = from > 0 ? "    ... " : "    ";
+  for (int position = from; position < to; ++position) {
+    const std::string cell = to_cell(list[position]);
+    text += position == violation.position ? ">>" + cell + "<< " : cell + " ";
+  }
+  return text + (to < end ? "...\n" : "\n");
+}
+
+std::string as_text(const Schedule& schedule,
+                    const std::vector<Violation>& violations) {
   std::string text;
-  size_t shown_rows = 0;
   for (const Violation& violation : violations) {
-    if (violation.position == kNone || ++shown_rows > kMost) continue;
-    const ActionList& list = schedule.actions[violation.worker];
-    const int end = static_cast<int>(list.size());
-    const int from = std::max(0, violation.position - kAround);
-    const int to = std::min(end, violation.position + kAround + 1);
-    text += fmt::format("  worker {}: {}", violation.worker,
-                        from > 0 ? "... " : "");
-    for (int position = from; position < to; ++position) {
-      const std::string cell = to_cell(list[position]);
-      text += position == violation.position ? ">>" + cell + "<< " : cell + " ";
-    }
-    text += to < end ? "...\n" : "\n";
+    text += to_string(to_diagnostic(violation)) + "\n";
+    if (violation.position != kNone) text += marked(schedule, violation);
   }
   return text;
 }
@@ -97,8 +99,8 @@ int CheckCommand::run(const CLI::App& command) const {
   if (!values.errors().empty()) return print_errors(values.errors());
 
   const Result<std::string> text = read_file(file);
-  if (!text) return print_errors(text.errors());
-  const Result<Schedule> schedule = parse_schedule(*text, file);
+  const Result<Schedule> schedule =
+      text ? parse_schedule(*text, file) : Result<Schedule>(text.errors());
   if (!schedule) {
     if (json) write_result(as_json(schedule.errors(), {}), "");
     return print_errors(schedule.errors());
@@ -106,16 +108,15 @@ int CheckCommand::run(const CLI::App& command) const {
   const std::vector<Violation> violations = validate(*schedule, {.cap = most});
   if (json) {
     write_result(as_json({}, violations), "");
-  } else if (violations.empty()) {
-    write_result(summary(*schedule), "");
   } else {
-    write_result(marked_grid(*schedule, violations), "");
+    write_result(violations.empty() ? summary(*schedule)
+                                    : as_text(*schedule, violations),
+                 "");
   }
-  Diagnostics errors;
-  for (const Violation& violation : violations) {
-    errors.push_back(to_diagnostic(violation));
-  }
-  return errors.empty() ? kExitDone : print_errors(errors);
+  if (violations.empty()) return kExitDone;
+  std::cerr << file << ": " << violations.size()
+            << (violations.size() == 1 ? " violation\n" : " violations\n");
+  return kExitUsage;
 }
 
 }  // namespace

@@ -14,9 +14,9 @@ namespace {
 
 // What may follow a flag, for those that take one of a few words.
 std::string values_of(const std::string& command, const std::string& flag) {
-  if (flag == "--scale") return "direct doubling halving";
-  if (flag == "--shape") return "linear loop vee wave";
-  if (flag == "--sync") return "eager-opt eager end";
+  if (flag == "--scale") return join(scale_names(), " ");
+  if (flag == "--shape") return join(shape_names(), " ");
+  if (flag == "--sync") return join(sync_names(), " ");
   if (flag != "--format") return "";
   if (command == "schedule") return "text sched json csv torch-csv svg";
   if (command == "simulate") return "text json trace svg";

@@ -1,9 +1,12 @@
 #include "chimera/cli/console.h"
 
+#include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -13,28 +16,92 @@
 #include "chimera/cli/exit_codes.h"
 
 namespace chimera {
+namespace {
+
+[[noreturn]] void fail_write(const std::string& path) {
+  throw WriteError("cannot write " + path + ": " + std::strerror(errno));
+}
+
+// Closes and, unless it was renamed, removes a file that is being written.
+class PartialFile {
+ public:
+  PartialFile(int descriptor, std::string name)
+      : descriptor_(descriptor), name_(std::move(name)) {}
+  PartialFile(const PartialFile&) = delete;
+  PartialFile& operator=(const PartialFile&) = delete;
+  ~PartialFile() {
+    if (descriptor_ >= 0) close(descriptor_);
+    if (!name_.empty()) unlink(name_.c_str());
+  }
+
+  [[nodiscard]] bool write_all(const std::string& text) const {
+    size_t done = 0;
+    while (done < text.size()) {
+      const ssize_t count =
+          write(descriptor_, text.data() + done, text.size() - done);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return false;
+      done += static_cast<size_t>(count);
+    }
+    return true;
+  }
+  [[nodiscard]] bool rename_to(const std::string& path) {
+    if (rename(name_.c_str(), path.c_str()) != 0) return false;
+    name_.clear();
+    return true;
+  }
+
+ private:
+  int descriptor_;
+  std::string name_;
+};
+
+// The file that `path` means, behind any symbolic links.
+std::string resolved(const std::string& path) {
+  char buffer[PATH_MAX];
+  return realpath(path.c_str(), buffer) == nullptr ? path : buffer;
+}
+
+// Under a temporary name first, so that the file appears whole or not at all.
+void write_regular(const std::string& text, const std::string& path,
+                   mode_t mode) {
+  const std::string target = resolved(path);
+  std::string name = target + ".XXXXXX";
+  const int descriptor = mkstemp(name.data());
+  if (descriptor < 0) fail_write(path);
+  PartialFile file(descriptor, name);
+  if (!file.write_all(text) || fchmod(descriptor, mode) != 0 ||
+      !file.rename_to(target)) {
+    fail_write(path);
+  }
+}
+
+// Devices and pipes are written in place.
+void write_special(const std::string& text, const std::string& path) {
+  const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0) fail_write(path);
+  const PartialFile file(descriptor, "");
+  if (!file.write_all(text)) fail_write(path);
+}
+
+}  // namespace
 
 void write_result(const std::string& text, const std::string& path) {
-  if (path.empty()) {
+  if (path.empty() || path == "-") {
     std::cout << text << std::flush;
     if (!std::cout) throw WriteError("cannot write to standard output");
     return;
   }
-  // A device or pipe is written in place: it cannot be replaced by a rename.
-  const bool replaceable = access(path.c_str(), F_OK) != 0 ||
-                           std::ifstream(path).seekg(0, std::ios::end).good();
-  const bool device = path.rfind("/dev/", 0) == 0;
-  const std::string target = replaceable && !device ? path + ".partial" : path;
-  std::ofstream file(target, std::ios::binary | std::ios::trunc);
-  file << text << std::flush;
-  if (!file) {
-    const std::string reason = std::strerror(errno);
-    if (target != path) std::remove(target.c_str());
-    throw WriteError("cannot write " + path + ": " + reason);
-  }
-  file.close();
-  if (target != path && std::rename(target.c_str(), path.c_str()) != 0) {
-    throw WriteError("cannot write " + path + ": " + std::strerror(errno));
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) {
+    const mode_t mask = umask(0);
+    umask(mask);
+    write_regular(text, path, 0666 & ~mask);
+  } else if (S_ISREG(status.st_mode)) {
+    if (access(path.c_str(), W_OK) != 0) fail_write(path);
+    write_regular(text, path, status.st_mode & 07777);
+  } else {
+    write_special(text, path);
   }
 }
 

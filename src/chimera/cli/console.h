@@ -13,8 +13,8 @@ class WriteError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// To `path`, or to stdout where it is empty. A file appears whole or not at
-// all. Throws WriteError.
+// To `path`, or to stdout where it is empty or "-". A file appears whole or not
+// at all; links are followed and modes kept. Throws WriteError.
 void write_result(const std::string& text, const std::string& path);
 
 // All of them, one a line; returns the exit code for the user's mistakes.

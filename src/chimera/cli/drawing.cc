@@ -29,10 +29,12 @@ std::string draw(const Schedule& schedule, const Simulation& simulation,
                  const DrawOptions& options) {
   const std::string title = headline(schedule, simulation);
   if (options.svg) return draw_svg(simulation.trace, {.title = title});
-  return title + "\n" +
-         draw_text(simulation.trace, {.colour = stdout_has_colour(),
-                                      .max_columns = stdout_columns(),
-                                      .max_rows = 0});
+  TextOptions text;
+  if (!options.to_file) {
+    text.colour = stdout_has_colour();
+    text.max_columns = stdout_columns();
+  }
+  return title + "\n" + draw_text(simulation.trace, text);
 }
 
 }  // namespace chimera

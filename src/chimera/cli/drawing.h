@@ -9,7 +9,8 @@
 namespace chimera {
 
 struct DrawOptions {
-  bool svg = false;  // else terminal text
+  bool svg = false;      // else text
+  bool to_file = false;  // else fitted to the terminal, if stdout is one
 };
 
 // "chimera, D=4, N=4, 2 pipes: makespan 16, bubble 25.0 %".

@@ -87,56 +87,58 @@ UniformTimes TimeFlags::read(Values& values) const {
   return times;
 }
 
-ScheduleRequest read_request(const ScheduleFlags& flags, Values& values) {
+ScheduleRequest read_lowering(const ScheduleFlags& flags, Values& values) {
   ScheduleRequest request;
+  request.cap = values.time("--cap", flags.cap);
+  request.lowering.sync =
+      static_cast<Sync>(values.choice("--sync", flags.sync, sync_names()));
+  request.lowering.recompute = flags.recompute;
+  request.lowering.tied = flags.tied;
+  return request;
+}
+
+ScheduleRequest read_request(const ScheduleFlags& flags, Values& values) {
+  ScheduleRequest request = read_lowering(flags, values);
   ScheduleSpec& spec = request.spec;
-  if (flags.scheme.empty()) {
-    values.refuse({.code = "E402",
-                   .found = "the scheme",
-                   .needed = "is missing",
-                   .hint = "one of " + join(scheme_names(), ", ")});
-  }
   spec.scheme = flags.scheme;
   spec.depth = values.required_integer("--depth", flags.depth);
   spec.micros = values.required_integer("--micros", flags.micros);
   spec.pipes = values.integer("--pipes", flags.pipes);
   spec.chunks = values.integer("--chunks", flags.chunks);
   spec.width = values.integer("--width", flags.width).value_or(1);
-  spec.scale = static_cast<Scale>(
-      values.choice("--scale", flags.scale, {"direct", "doubling", "halving"}));
-  const int shape = values.choice("--shape", flags.shape,
-                                  {"linear", "loop", "vee", "wave"}, -1);
-  if (shape >= 0) spec.shape = static_cast<Shape>(shape);
-  request.cap = values.time("--cap", flags.cap);
-  request.lowering.sync = static_cast<Sync>(
-      values.choice("--sync", flags.sync, {"eager-opt", "eager", "end"}));
-  request.lowering.recompute = flags.recompute;
-  request.lowering.tied = flags.tied;
-  if (!flags.scheme.empty()) {
-    if (const Result<Layout> layout = resolve(spec); !layout) {
-      values.refuse(layout.errors());
-    }
-  }
-  const Scheme* scheme = find_scheme(flags.scheme);
-  if (flags.tied && scheme != nullptr && !scheme->synchronous) {
-    values.refuse({.code = "E211",
-                   .found = "--tied",
-                   .needed = "is not possible with " + flags.scheme +
-                             ": its first and last stage update at "
-                             "different times"});
+  spec.scale =
+      static_cast<Scale>(values.choice("--scale", flags.scale, scale_names()));
+  const int shape = values.choice("--shape", flags.shape, shape_names(), kNone);
+  if (shape != kNone) spec.shape = static_cast<Shape>(shape);
+  if (flags.scheme.empty()) {
+    values.refuse({.code = "E402",
+                   .found = "the scheme",
+                   .needed = "is missing",
+                   .hint = "one of " + join(scheme_names(), ", ")});
+  } else if (const Result<Layout> layout = resolve(spec); !layout) {
+    values.refuse(layout.errors());
   }
   return request;
 }
 
-Result<Schedule> make_checked(const ScheduleRequest& request) {
-  Result<Schedule> schedule = make_schedule(request.spec);
-  if (!schedule) return schedule;
-  Diagnostics errors;
-  for (const Violation& violation : validate(*schedule, {.cap = request.cap})) {
-    errors.push_back(to_diagnostic(violation));
+Result<Schedule> lower_checked(const Schedule& schedule,
+                               const ScheduleRequest& request,
+                               const Costs& costs) {
+  if (request.lowering.tied && is_asynchronous(schedule)) {
+    return Diagnostic{.code = "E211",
+                      .found = "--tied",
+                      .needed = "is not possible with " + schedule.scheme +
+                                ": its first and last stage update at "
+                                "different times"};
   }
-  if (!errors.empty()) return errors;
-  return schedule;
+  LowerOptions lowering = request.lowering;
+  lowering.costs = &costs;
+  Schedule lowered =
+      is_lowered(schedule) ? schedule : lower(schedule, lowering);
+  const std::vector<Violation> violations =
+      validate(lowered, {.cap = request.cap});
+  if (!violations.empty()) return to_diagnostics(violations);
+  return lowered;
 }
 
 void refuse_unknown(const CLI::App& command, Values& values) {

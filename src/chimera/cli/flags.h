@@ -40,8 +40,14 @@ struct ScheduleRequest {
 [[nodiscard]] ScheduleRequest read_request(const ScheduleFlags& flags,
                                            Values& values);
 
-// The schedule, generated and checked (against the cap too, where given).
-[[nodiscard]] Result<Schedule> make_checked(const ScheduleRequest& request);
+// Only what says how to lower: for schedules that come from a file.
+[[nodiscard]] ScheduleRequest read_lowering(const ScheduleFlags& flags,
+                                            Values& values);
+
+// Lowered (unless it is already), proven, and held against the cap.
+[[nodiscard]] Result<Schedule> lower_checked(const Schedule& schedule,
+                                             const ScheduleRequest& request,
+                                             const Costs& costs);
 
 // Everything on the command line that `command` does not know, each with the
 // nearest flag.

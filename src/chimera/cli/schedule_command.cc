@@ -1,14 +1,14 @@
 // chimera schedule: make one, as a drawing or in any of its text forms.
-#include <fmt/format.h>
-
 #include <memory>
 
+#include "chimera/base/check.h"
 #include "chimera/cli/commands.h"
 #include "chimera/cli/console.h"
 #include "chimera/cli/drawing.h"
 #include "chimera/cli/exit_codes.h"
 #include "chimera/cli/flags.h"
 #include "chimera/schedule/forms.h"
+#include "chimera/schedule/validate.h"
 #include "chimera/simulate/simulate.h"
 
 namespace chimera {
@@ -33,20 +33,20 @@ struct ScheduleCommand {
 Result<std::string> ScheduleCommand::render(const ScheduleRequest& request,
                                             const UniformTimes& uniform,
                                             const std::string& as) const {
-  const Result<Schedule> made = make_checked(request);
-  if (!made) return made.errors();
-  const Costs costs = uniform_costs(*made, uniform);
-  LowerOptions lowering = request.lowering;
-  lowering.costs = &costs;
+  const Schedule made = make_schedule(request.spec).value();
+  CHIMERA_CHECK(validate(made).empty(), "a generated schedule must validate");
+  const Costs costs = uniform_costs(made, uniform);
+  const Result<Schedule> ready = lower_checked(made, request, costs);
+  if (!ready) return ready.errors();
   const bool draws = as == "text" || as == "svg";
-  const bool needs_lowering = lowered || draws;
-  const Schedule schedule = needs_lowering ? lower(*made, lowering) : *made;
+  const Schedule& schedule = lowered || draws ? *ready : made;
   if (as == "sched") return to_sched(schedule);
   if (as == "json") return to_json(schedule);
   if (as == "csv") return to_csv(schedule);
   if (as == "torch-csv") return to_torch_csv(schedule);
   const Simulation simulation = simulate(schedule, costs);
-  std::string drawing = draw(schedule, simulation, {.svg = as == "svg"});
+  std::string drawing = draw(schedule, simulation,
+                             {.svg = as == "svg", .to_file = !output.empty()});
   // The drawing shows compute; what lowering added is listed below it.
   if (lowered && as == "text") drawing += "\n" + to_sched(schedule);
   return drawing;

@@ -44,7 +44,7 @@ std::string as_json() {
         json_string(scheme.legal), json_string(scheme.makespan),
         json_string(scheme.peak), json_string(scheme.weights),
         scheme.synchronous, scheme.pipes, scheme.chunks,
-        shape_name(scheme.shape)));
+        name_of(scheme.shape)));
   }
   return "{\"schemes\":[\n" + join(rows, ",\n") + "\n]}\n";
 }

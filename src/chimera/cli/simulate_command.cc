@@ -1,6 +1,4 @@
 // chimera simulate: what a schedule would take, before anything runs.
-#include <fmt/format.h>
-
 #include <memory>
 #include <sstream>
 
@@ -31,66 +29,54 @@ struct SimulateCommand {
   std::string output;
 
   int run(const CLI::App& command) const;
-  [[nodiscard]] Result<Schedule> from_file(const ScheduleRequest& request,
-                                           const UniformTimes& uniform) const;
-  [[nodiscard]] ScheduleRequest lowering_only(Values& values) const;
+  [[nodiscard]] Result<Schedule> from_file() const;
+  [[nodiscard]] ScheduleRequest file_request(Values& values) const;
+  [[nodiscard]] std::string render(const Schedule& schedule,
+                                   const Simulation& simulation,
+                                   const std::string& as) const;
   [[nodiscard]] SimulateOptions read_options(Values& values) const;
 };
 
 // A file says everything but how to lower it, if it is not lowered yet.
-ScheduleRequest SimulateCommand::lowering_only(Values& values) const {
+ScheduleRequest SimulateCommand::file_request(Values& values) const {
   if (flags.any_given()) {
     values.refuse({.code = "E406",
                    .found = "a scheme with its flags and --schedule",
                    .needed = "cannot both say what to simulate",
                    .hint = "leave one of them out"});
   }
-  ScheduleRequest request;
-  request.cap = values.time("--cap", flags.cap);
-  request.lowering.sync = static_cast<Sync>(
-      values.choice("--sync", flags.sync, {"eager-opt", "eager", "end"}));
-  request.lowering.recompute = flags.recompute;
-  request.lowering.tied = flags.tied;
-  return request;
+  return read_lowering(flags, values);
 }
 
-Result<Schedule> SimulateCommand::from_file(const ScheduleRequest& request,
-                                            const UniformTimes&) const {
+Result<Schedule> SimulateCommand::from_file() const {
   const Result<std::string> text = read_file(file);
   if (!text) return text.errors();
   Result<Schedule> schedule = parse_schedule(*text, file);
   if (!schedule) return schedule;
-  Diagnostics errors;
-  for (const Violation& violation : validate(*schedule, {.cap = request.cap})) {
-    errors.push_back(to_diagnostic(violation));
-  }
-  if (is_asynchronous(*schedule) && flags.tied) {
-    errors.push_back({.code = "E211",
-                      .found = "--tied",
-                      .needed = "is not possible with " + schedule->scheme});
-  }
+  const std::vector<Violation> violations = validate(*schedule);
+  if (!violations.empty()) return to_diagnostics(violations);
   if (is_lowered(*schedule) &&
       (flags.recompute || flags.tied || !flags.sync.empty())) {
-    errors.push_back({.code = "E406",
+    return Diagnostic{.code = "E406",
                       .found = "--sync, --recompute and --tied",
                       .needed = "say how to lower, but the file is lowered",
-                      .hint = "leave them out"});
+                      .hint = "leave them out"};
   }
-  if (!errors.empty()) return errors;
   return schedule;
 }
 
 SimulateOptions SimulateCommand::read_options(Values& values) const {
   SimulateOptions options;
   options.steps = values.integer("--steps", steps).value_or(1);
-  options.cores = values.integer("--cores", cores).value_or(0);
+  const std::optional<int> shared = values.integer("--cores", cores);
+  options.cores = shared.value_or(0);
   constexpr int kMostSteps = 100000;
   if (options.steps < 1 || options.steps > kMostSteps) {
     values.refuse({.code = "E403",
                    .found = "--steps " + std::to_string(options.steps),
                    .needed = "must be between 1 and 100000"});
   }
-  if (!cores.empty() && options.cores < 1) {
+  if (shared && *shared < 1) {
     values.refuse({.code = "E403",
                    .found = "--cores " + shown(cores),
                    .needed = "must be at least 1"});
@@ -103,17 +89,17 @@ int SimulateCommand::run(const CLI::App& command) const {
   refuse_unknown(command, values);
   const bool has_file = !file.empty();
   const ScheduleRequest request =
-      has_file ? lowering_only(values) : read_request(flags, values);
+      has_file ? file_request(values) : read_request(flags, values);
   const UniformTimes uniform = times.read(values);
   const SimulateOptions options = read_options(values);
   const std::string as = kFormats[values.choice("--format", format, kFormats)];
   if (!values.errors().empty()) return print_errors(values.errors());
 
   const Result<Schedule> made =
-      has_file ? from_file(request, uniform) : make_checked(request);
+      has_file ? from_file() : make_schedule(request.spec);
   if (!made) return print_errors(made.errors());
-  // Traces of more events than this would not fit into memory.
-  constexpr double kMostEvents = 2e8;
+  // More events than this would take gigabytes.
+  constexpr double kMostEvents = 5e7;
   const double events =
       static_cast<double>(num_actions(*made)) * 3 * options.steps;
   if (events > kMostEvents) {
@@ -123,22 +109,23 @@ int SimulateCommand::run(const CLI::App& command) const {
                           .hint = "use fewer --steps"}});
   }
   const Costs costs = uniform_costs(*made, uniform);
-  LowerOptions lowering = request.lowering;
-  lowering.costs = &costs;
-  const Schedule schedule = is_lowered(*made) ? *made : lower(*made, lowering);
-  const Simulation simulation = simulate(schedule, costs, options);
-  std::string text;
-  if (as == "text") text = simulation_text(schedule, simulation);
-  if (as == "json") text = simulation_json(simulation);
-  if (as == "svg") text = draw(schedule, simulation, {.svg = true});
-  if (as == "trace") {
-    // One unit of time is shown as a millisecond.
-    std::ostringstream out;
-    write_chrome_trace(simulation.trace, 1000, out);
-    text = std::move(out).str();
-  }
-  write_result(text, output);
+  const Result<Schedule> schedule = lower_checked(*made, request, costs);
+  if (!schedule) return print_errors(schedule.errors());
+  const Simulation simulation = simulate(*schedule, costs, options);
+  write_result(render(*schedule, simulation, as), output);
   return kExitDone;
+}
+
+std::string SimulateCommand::render(const Schedule& schedule,
+                                    const Simulation& simulation,
+                                    const std::string& as) const {
+  if (as == "text") return simulation_text(schedule, simulation);
+  if (as == "json") return simulation_json(simulation);
+  if (as == "svg") return draw(schedule, simulation, {.svg = true});
+  // One unit of time is shown as a millisecond.
+  std::ostringstream out;
+  write_chrome_trace(simulation.trace, 1000, out);
+  return std::move(out).str();
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "chimera/base/text.h"
@@ -10,6 +11,12 @@
 
 namespace chimera {
 namespace {
+
+// What is left of `whole`, with the rounding dust of equal times taken away.
+double rest(double whole, double part) {
+  const double left = whole - part;
+  return std::abs(left) < 1e-9 * whole ? 0 : left;
+}
 
 // How much of the critical path each kind of event takes.
 std::string critical_path(const Simulation& simulation) {
@@ -54,7 +61,7 @@ std::string worker_table(const Simulation& simulation) {
     const WorkerStats& stats = simulation.workers[worker];
     text += fmt::format(
         "{:>6} {:>10} {:>10} {:>10} {:>10} {:>6}\n", worker, number(stats.busy),
-        number(simulation.makespan - stats.busy), number(stats.first),
+        number(rest(simulation.makespan, stats.busy)), number(stats.first),
         number(stats.last), number(stats.peak_activations));
   }
   if (rows < simulation.workers.size()) {
@@ -68,7 +75,7 @@ std::string worker_table(const Simulation& simulation) {
 
 std::string simulation_text(const Schedule& schedule,
                             const Simulation& simulation) {
-  const double above = simulation.makespan - simulation.bound;
+  const double above = rest(simulation.makespan, simulation.bound);
   const double share = simulation.bound > 0 ? above / simulation.bound : 0;
   std::string text = headline(schedule, simulation) + "\n\n";
   text += fmt::format("makespan       {}\n", number(simulation.makespan));
@@ -94,7 +101,7 @@ std::string simulation_json(const Simulation& simulation) {
     rows.push_back(fmt::format(R"({{"busy":{},"idle":{},"first":{},"last":{},)"
                                R"("peak_activations":{},"peak_bytes":null}})",
                                number(stats.busy),
-                               number(simulation.makespan - stats.busy),
+                               number(rest(simulation.makespan, stats.busy)),
                                number(stats.first), number(stats.last),
                                number(stats.peak_activations)));
   }

@@ -1,7 +1,6 @@
 #include "chimera/cli/values.h"
 
 #include <charconv>
-#include <cmath>
 
 #include "chimera/base/text.h"
 
@@ -36,13 +35,13 @@ std::optional<double> Values::time(const std::string& flag,
   double value = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error == std::errc() && stop == end && std::isfinite(value) &&
-      value >= 0) {
+  constexpr double kMost = 1e12;
+  if (error == std::errc() && stop == end && value >= 0 && value <= kMost) {
     return value;
   }
   refuse({.code = "E403",
           .found = flag + " \"" + shown(text) + "\"",
-          .needed = "must be a number of at least 0"});
+          .needed = "must be a number from 0 to 1e12"});
   return std::nullopt;
 }
 

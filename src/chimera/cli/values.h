@@ -14,7 +14,7 @@ class Values {
  public:
   // Absent (empty text) gives nullopt without a mistake.
   std::optional<int> integer(const std::string& flag, const std::string& text);
-  // At least 0, finite.
+  // From 0 to 1e12, so that sums of times stay exact enough.
   std::optional<double> time(const std::string& flag, const std::string& text);
   // Index into `names`; `absent` where the text is empty or wrong.
   int choice(const std::string& flag, const std::string& text,

@@ -1,11 +1,12 @@
 // The csv form: one row a worker, one cell an action, no header. Placement and
 // counts are read off the cells.
 #include <algorithm>
+#include <set>
 
 #include "chimera/base/text.h"
 #include "chimera/schedule/cell.h"
 #include "chimera/schedule/forms.h"
-#include "chimera/schedule/lower.h"
+#include "chimera/schedule/sum_plan.h"
 
 namespace chimera {
 
@@ -52,6 +53,7 @@ class CsvInference {
     }
     infer_placement(pipes, stages);
     if (!errors_.empty()) return errors_;
+    infer_scheme();
     infer_groups();
     return std::move(schedule_);
   }
@@ -61,39 +63,70 @@ class CsvInference {
     return {.code = "E107", .where = file_, .found = found, .needed = needed};
   }
 
+  // Off any action of a stage: forwards, and in lowered lists the updates of
+  // pipes that no micro-batch goes through.
   void infer_placement(int pipes, int stages) {
-    schedule_.placement.worker_of.assign(pipes,
-                                         std::vector<int>(stages, kNone));
+    std::vector<std::vector<int>>& worker_of = schedule_.placement.worker_of;
+    worker_of.assign(pipes, std::vector<int>(stages, kNone));
     for (int worker = 0; worker < schedule_.depth; ++worker) {
       for (const Action& action : schedule_.actions[worker]) {
-        if (action.op != Op::kF || action.stage == kNone) continue;
-        int& holder = schedule_.placement.worker_of[action.pipe][action.stage];
-        if (holder == kNone) holder = worker;
+        if (action.stage == kNone || action.pipe == kNone) continue;
+        int& holder = worker_of[action.pipe][action.stage];
+        if (holder == kNone || action.op == Op::kF) holder = worker;
       }
     }
     for (int pipe = 0; pipe < pipes; ++pipe) {
       for (int stage = 0; stage < stages; ++stage) {
-        if (schedule_.placement.worker_of[pipe][stage] != kNone) continue;
+        int& holder = worker_of[pipe][stage];
+        // An idle pipe's stage without an update of its own shares another's.
+        if (holder == kNone) holder = worker_of[0][stage];
+        if (holder != kNone || errors_.size() >= 100) continue;
         errors_.push_back(
             refusal("stage " + std::to_string(stage) + " of pipe " +
                         std::to_string(pipe),
-                    "has no forward, so no worker is known for it"));
-        if (errors_.size() >= 100) return;
+                    "has no action, so no worker is known for it"));
       }
     }
   }
 
+  // Updates inside the step, or work that lags, are the asynchronous schemes'.
+  void infer_scheme() {
+    const bool lowered = is_lowered(schedule_);
+    bool every_micro = false;
+    bool asynchronous = false;
+    for (const ActionList& list : schedule_.actions) {
+      for (const Action& action : list) {
+        const bool update = action.op == Op::kU;
+        every_micro = every_micro || (update && action.micro != kNone);
+        asynchronous = asynchronous || action.step < 0 || (update && !lowered);
+      }
+    }
+    if (every_micro) {
+      schedule_.scheme = "pipedream";
+    } else if (asynchronous) {
+      schedule_.scheme = "pipedream-2bw";
+    }
+  }
+
   // A lowered list starts sums by number: those of the placement, then the
-  // tied one.
+  // tied one. Sums of stages with one holder mean that there are copies; how
+  // many, the cells do not say.
   void infer_groups() {
     if (!is_lowered(schedule_)) return;
-    int most = kNone;
+    std::set<int> numbers;
     for (const ActionList& list : schedule_.actions) {
-      for (const Action& action : list) most = std::max(most, action.group);
+      for (const Action& action : list) {
+        if (action.op == Op::kG) numbers.insert(action.group);
+      }
     }
-    schedule_.groups = sum_groups(schedule_.placement, 1, false);
-    if (most >= static_cast<int>(schedule_.groups.size())) {
-      schedule_.groups = sum_groups(schedule_.placement, 1, true);
+    if (numbers.empty()) return;
+    const bool one_holder = schedule_.pipes() == 1;
+    if (one_holder && (numbers.size() > 1 || schedule_.stages() == 1)) {
+      schedule_.width = 2;
+    }
+    schedule_.groups = sum_groups(schedule_.placement, schedule_.width, false);
+    if (*numbers.rbegin() >= static_cast<int>(schedule_.groups.size())) {
+      schedule_.groups = sum_groups(schedule_.placement, schedule_.width, true);
     }
   }
 
@@ -132,6 +165,7 @@ Result<Schedule> parse_csv(std::string_view text,
 
 Result<Schedule> parse_schedule(std::string_view text,
                                 const std::string& file_name) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   const size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos) {
     return Diagnostic{.code = "E101",

@@ -21,9 +21,10 @@ namespace chimera {
 [[nodiscard]] Result<Schedule> parse_sched(std::string_view text,
                                            const std::string& file_name);
 
-// One row a worker, one cell an action (cell.h). Says nothing of scheme,
-// width and groups: reading gives scheme "custom", width 1 and the groups that
-// the placement needs.
+// One row a worker, one cell an action (cell.h). Says nothing of scheme, width
+// and groups. Reading gives the groups that the placement needs, width 2 where
+// stages with one holder are summed, and the scheme "custom", or that of
+// PipeDream's two whose updates the cells show.
 [[nodiscard]] std::string to_csv(const Schedule& schedule);
 [[nodiscard]] Result<Schedule> parse_csv(std::string_view text,
                                          const std::string& file_name);

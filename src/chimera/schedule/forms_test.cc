@@ -34,6 +34,14 @@ std::vector<Schedule> samples() {
                                            .micros = 6,
                                            .scale = Scale::kHalving})
                                 .value()));
+  // Pipes that no micro-batch goes through.
+  for (const char* scheme : {"chimera", "gems"}) {
+    const Schedule schedule =
+        make_schedule({.scheme = scheme, .depth = 4, .micros = 1}).value();
+    schedules.push_back(lower(schedule));
+  }
+  schedules.push_back(lower(
+      make_schedule({.scheme = "gems", .depth = 3, .micros = 1}).value()));
   return schedules;
 }
 
@@ -60,9 +68,8 @@ TEST(Forms, CsvKeepsActionsPlacementAndGroups) {
     EXPECT_EQ(read->actions, schedule.actions) << schedule.scheme;
     EXPECT_EQ(read->placement, schedule.placement) << schedule.scheme;
     EXPECT_EQ(read->parts, schedule.parts);
-    if (schedule.width == 1) {
-      EXPECT_EQ(read->groups, schedule.groups);
-    }
+    EXPECT_EQ(read->groups, schedule.groups);
+    EXPECT_TRUE(validate(*read).empty()) << schedule.scheme;
   }
 }
 

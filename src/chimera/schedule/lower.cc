@@ -169,6 +169,11 @@ class Lowering {
 
 }  // namespace
 
+const std::vector<std::string>& sync_names() {
+  static const std::vector<std::string> kNames = {"eager-opt", "eager", "end"};
+  return kNames;
+}
+
 Schedule lower(const Schedule& schedule, const LowerOptions& options) {
   CHIMERA_CHECK(!is_lowered(schedule), "the schedule is lowered already");
   const Costs unit = uniform_costs(schedule, {});

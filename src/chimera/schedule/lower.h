@@ -15,6 +15,8 @@ enum class Sync {
   kEnd,       // after all compute
 };
 
+[[nodiscard]] const std::vector<std::string>& sync_names();
+
 struct LowerOptions {
   Sync sync = Sync::kEagerOpt;
   bool recompute = false;
@@ -32,11 +34,5 @@ struct LowerOptions {
 // ENSURES: the result validates clean.
 [[nodiscard]] Schedule lower(const Schedule& schedule,
                              const LowerOptions& options = {});
-
-// The sum groups that a placement needs: one for every stage with several
-// holders (over all pipes and copies), and if `tied` one more over the holders
-// of the first and last stage.
-[[nodiscard]] std::vector<SumGroup> sum_groups(const Placement& placement,
-                                               int width, bool tied);
 
 }  // namespace chimera

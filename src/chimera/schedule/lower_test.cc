@@ -7,6 +7,7 @@
 #include "chimera/base/text.h"
 #include "chimera/schedule/cell.h"
 #include "chimera/schedule/scheme.h"
+#include "chimera/schedule/sum_plan.h"
 #include "chimera/schedule/validate.h"
 
 namespace chimera {

@@ -69,6 +69,9 @@ struct Schedule {
   bool operator==(const Schedule&) const = default;
 };
 
+// More copies than any machine has workers; keeps products of counts in range.
+inline constexpr int kMostCopies = 1 << 20;
+
 // True if any action or group was added by lowering. (A compute-only schedule
 // holds nothing that only lowering adds; U occurs in both kinds.)
 [[nodiscard]] bool is_lowered(const Schedule& schedule);

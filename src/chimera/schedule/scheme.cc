@@ -8,16 +8,16 @@
 
 namespace chimera {
 
-std::string_view scale_name(Scale scale) {
-  static constexpr std::string_view kNames[] = {"direct", "doubling",
-                                                "halving"};
-  return kNames[static_cast<int>(scale)];
+const std::vector<std::string>& scale_names() {
+  static const std::vector<std::string> kNames = {"direct", "doubling",
+                                                  "halving"};
+  return kNames;
 }
 
-std::string_view shape_name(Shape shape) {
-  static constexpr std::string_view kNames[] = {"linear", "loop", "vee",
-                                                "wave"};
-  return kNames[static_cast<int>(shape)];
+const std::vector<std::string>& shape_names() {
+  static const std::vector<std::string> kNames = {"linear", "loop", "vee",
+                                                  "wave"};
+  return kNames;
 }
 
 const std::vector<Scheme>& schemes() {
@@ -90,16 +90,20 @@ void refuse_counts(const ScheduleSpec& spec, int chunks, Diagnostics& errors) {
   if (!errors.empty()) return;
   // Checked one factor at a time: the product may not fit 64 bits.
   const std::int64_t stages = std::int64_t{spec.depth} * chunks;
-  if (stages > kMostForwards || stages * spec.micros > kMostForwards ||
-      spec.width > (1 << 20)) {
+  if (spec.width > kMostCopies) {
+    errors.push_back(
+        {.code = "E208",
+         .found = "width = " + std::to_string(spec.width),
+         .needed = "must be at most " + std::to_string(kMostCopies)});
+  }
+  if (stages > kMostForwards || stages * spec.micros > kMostForwards) {
     errors.push_back(
         {.code = "E209",
          .found = "depth x chunks x micros = " + std::to_string(spec.depth) +
                   " x " + std::to_string(chunks) + " x " +
                   std::to_string(spec.micros),
          .needed = "is too large; the most is " +
-                   std::to_string(kMostForwards) +
-                   " forwards (and width 1048576)"});
+                   std::to_string(kMostForwards) + " forwards"});
   }
 }
 
@@ -121,13 +125,12 @@ void refuse_flags(const ScheduleSpec& spec, const Scheme& scheme,
          .hint = "use 2"});
   }
   if (layout.shape != scheme.shape) {
-    errors.push_back(fixed("E206",
-                           "shape " + std::string(shape_name(layout.shape)),
-                           scheme, std::string(shape_name(scheme.shape))));
+    errors.push_back(fixed("E206", "shape " + name_of(layout.shape), scheme,
+                           name_of(scheme.shape)));
   }
   if (!scheme.any_scale && spec.scale != Scale::kDirect) {
     errors.push_back({.code = "E207",
-                      .found = "scale " + std::string(scale_name(spec.scale)),
+                      .found = "scale " + name_of(spec.scale),
                       .needed = "is for chimera only",
                       .hint = "leave the flag out"});
   }

@@ -20,8 +20,16 @@ enum class Scale { kDirect, kDoubling, kHalving };
 // How the stages of one pipe lie on the workers.
 enum class Shape { kLinear, kLoop, kVee, kWave };
 
-[[nodiscard]] std::string_view scale_name(Scale scale);
-[[nodiscard]] std::string_view shape_name(Shape shape);
+// In the order of the enumerators.
+[[nodiscard]] const std::vector<std::string>& scale_names();
+[[nodiscard]] const std::vector<std::string>& shape_names();
+
+[[nodiscard]] inline const std::string& name_of(Scale scale) {
+  return scale_names()[static_cast<int>(scale)];
+}
+[[nodiscard]] inline const std::string& name_of(Shape shape) {
+  return shape_names()[static_cast<int>(shape)];
+}
 
 // What a user asks for. Absent values take the scheme's default.
 struct ScheduleSpec {

@@ -16,7 +16,7 @@ std::vector<SumGroup> sum_groups(const Placement& placement, int width,
     }
     groups.push_back(group);
   };
-  if (placement.pipes() * width > 1) {
+  if (placement.pipes() > 1 || width > 1) {
     for (int stage = 0; stage < placement.stages(); ++stage) add({stage});
   }
   if (tied && placement.stages() > 1) add({0, placement.stages() - 1});

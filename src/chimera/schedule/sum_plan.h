@@ -9,6 +9,12 @@
 
 namespace chimera {
 
+// The sum groups that a placement needs: one for every stage with several
+// holders (over all pipes and copies), and if `tied` one more over the holders
+// of the first and last stage.
+[[nodiscard]] std::vector<SumGroup> sum_groups(const Placement& placement,
+                                               int width, bool tied);
+
 struct PlannedSum {
   int group = 0;
   int after = kNone;  // position in the source list; kNone: before all of it

@@ -25,7 +25,10 @@ std::string shape_error(const Schedule& schedule) {
            std::to_string(schedule.actions.size());
   }
   if (placement.pipes() < 1) return "the placement has no pipe";
-  if (schedule.width < 1) return "width must be at least 1";
+  if (schedule.scheme.empty()) return "the scheme must have a name";
+  if (schedule.width < 1 || schedule.width > kMostCopies) {
+    return "width must be between 1 and " + std::to_string(kMostCopies);
+  }
   if (schedule.parts < 1 || schedule.parts > 2) return "parts must be 1 or 2";
   if (schedule.micros < 1) return "micros must be at least 1";
   if (placement.stages() < 1 || placement.stages() % schedule.depth != 0) {
@@ -85,6 +88,7 @@ std::vector<Violation> validate(const Schedule& schedule,
   }
   rules.check_updates();
   rules.check_cycles();
+  rules.count_unreported();
   if (options.cap && violations.empty()) {
     check_cap(schedule, *options.cap, violations);
   }
@@ -94,6 +98,15 @@ std::vector<Violation> validate(const Schedule& schedule,
                             std::pair(b.worker, b.position);
                    });
   return violations;
+}
+
+Diagnostics to_diagnostics(const std::vector<Violation>& violations) {
+  Diagnostics diagnostics;
+  diagnostics.reserve(violations.size());
+  for (const Violation& violation : violations) {
+    diagnostics.push_back(to_diagnostic(violation));
+  }
+  return diagnostics;
 }
 
 Diagnostic to_diagnostic(const Violation& violation) {

@@ -34,11 +34,13 @@ struct ValidateOptions {
   std::optional<double> cap;
 };
 
-// All violations, in order of worker and position. Lists are not cut short,
-// except that one kind of violation is reported at most 100 times.
+// All violations, in order of worker and position. Of one kind at most 100 are
+// listed; one more then says how many there are besides.
 [[nodiscard]] std::vector<Violation> validate(
     const Schedule& schedule, const ValidateOptions& options = {});
 
 [[nodiscard]] Diagnostic to_diagnostic(const Violation& violation);
+[[nodiscard]] Diagnostics to_diagnostics(
+    const std::vector<Violation>& violations);
 
 }  // namespace chimera

@@ -56,9 +56,19 @@ std::string Rules::name(int node) const {
          ", action " + std::to_string(place.position) + ")";
 }
 
+constexpr int kMostReported = 100;
+
 bool Rules::may_report(const char* code) {
-  constexpr int kMost = 100;
-  return ++reported_[code] <= kMost;
+  return ++reported_[code] <= kMostReported;
+}
+
+void Rules::count_unreported() {
+  for (const auto& [code, count] : reported_) {
+    if (count <= kMostReported) continue;
+    violations_.push_back(
+        {code, kNone, kNone, Action{},
+         "and " + std::to_string(count - kMostReported) + " more like these"});
+  }
 }
 
 void Rules::report(const char* code, int node, const std::string& reason) {

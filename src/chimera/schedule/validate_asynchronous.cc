@@ -7,25 +7,25 @@ namespace chimera::validating {
 
 // Per worker and stage, what touches its gradient, in list order.
 void Rules::check_asynchronous_updates() {
-  for (int worker = 0; worker < schedule_.workers(); ++worker) {
-    std::map<int, std::vector<int>> touching;  // [stage]
+  std::vector<std::map<int, std::vector<int>>> touching(schedule_.workers());
+  for (const std::vector<int>& row : schedule_.placement.worker_of) {
     for (int stage = 0; stage < schedule_.stages(); ++stage) {
-      for (int pipe = 0; pipe < schedule_.pipes(); ++pipe) {
-        if (schedule_.placement.worker(pipe, stage) == worker) touching[stage];
-      }
+      touching[row[stage]][stage];
     }
+  }
+  for (int worker = 0; worker < schedule_.workers(); ++worker) {
     for (int node = first_node_[worker]; node < first_node_[worker + 1];
          ++node) {
       const Action& action = at(node);
       if (bad_[node]) continue;
       if (gives_weight_gradient(action.op) || action.op == Op::kU) {
-        touching[action.stage].push_back(node);
+        touching[worker][action.stage].push_back(node);
       } else if (action.op == Op::kG && !holders_.empty()) {
-        touching[schedule_.groups[action.group].members[0].stage].push_back(
-            node);
+        const int stage = schedule_.groups[action.group].members[0].stage;
+        touching[worker][stage].push_back(node);
       }
     }
-    for (const auto& [stage, nodes] : touching) {
+    for (const auto& [stage, nodes] : touching[worker]) {
       check_stage_sequence(worker, stage, nodes);
     }
   }

@@ -29,6 +29,7 @@ class Rules {
   void check_asynchronous_updates();
   void check_votes();
   void check_cycles();
+  void count_unreported();
 
  private:
   struct Where {
@@ -89,11 +90,13 @@ class Rules {
     auto operator<=>(const SumKey&) const = default;
   };
   [[nodiscard]] bool groups_are_sound();
+  [[nodiscard]] bool stages_are_summed_once();
   [[nodiscard]] std::string group_error(const SumGroup& group) const;
   void file_sum(int node);
   void find_holders();
   void check_group_holders(const SumGroup& group);
   void order_sums(int worker);
+  void check_vote_place();
   void check_update(int worker, int stage, int node);
   void check_stage_sequence(int worker, int stage,
                             const std::vector<int>& nodes);

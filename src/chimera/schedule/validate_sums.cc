@@ -44,33 +44,46 @@ std::string Rules::group_error(const SumGroup& group) const {
 }
 
 bool Rules::groups_are_sound() {
-  std::set<int> summed;  // stages with a group of their own
   bool sound = true;
-  const auto refuse = [&](int id, const std::string& reason) {
-    sound = false;
-    report_missing("E311", kNone, {.op = Op::kG, .group = id},
-                   "group " + std::to_string(id) + " " + reason);
-  };
   for (size_t id = 0; id < schedule_.groups.size(); ++id) {
     const SumGroup& group = schedule_.groups[id];
     const int number = static_cast<int>(id);
+    std::string error = group_error(group);
     if (group.id != number) {
-      refuse(number, "has the id " + std::to_string(group.id) +
-                         "; ids must count up from 0");
-    } else if (std::string error = group_error(group); !error.empty()) {
-      refuse(number, error);
-    } else if (group.members.front().stage == group.members.back().stage &&
-               !summed.insert(group.members.front().stage).second) {
-      refuse(number, "sums a stage that another group sums");
+      error = "has the id " + std::to_string(group.id) +
+              "; ids must count up from 0";
     }
+    if (error.empty()) continue;
+    sound = false;
+    report_missing("E311", kNone, {.op = Op::kG, .group = number},
+                   "group " + std::to_string(id) + " " + error);
   }
-  if (schedule_.pipes() * schedule_.width == 1) return sound;
+  return sound && stages_are_summed_once();
+}
+
+// Each stage with several holders by one group of its own, and by at most one
+// group that ties it to others: twice would add a gradient twice.
+bool Rules::stages_are_summed_once() {
+  std::vector<int> own(schedule_.stages(), 0);
+  std::vector<int> tied(schedule_.stages(), 0);
+  for (const SumGroup& group : schedule_.groups) {
+    std::set<int> stages;
+    for (const Member& member : group.members) stages.insert(member.stage);
+    for (const int stage : stages) ++(stages.size() > 1 ? tied : own)[stage];
+  }
+  const int needed = schedule_.pipes() > 1 || schedule_.width > 1 ? 1 : 0;
+  bool sound = true;
   for (int stage = 0; stage < schedule_.stages(); ++stage) {
-    if (summed.count(stage) > 0) continue;
+    std::string error;
+    if (own[stage] < needed) {
+      error = " has several holders but no group that sums it";
+    } else if (own[stage] > 1 || tied[stage] > 1) {
+      error = " is summed by two groups";
+    }
+    if (error.empty()) continue;
     sound = false;
     report_missing("E311", kNone, {.op = Op::kG},
-                   "stage " + std::to_string(stage) +
-                       " has several holders but no group that sums it");
+                   "stage " + std::to_string(stage) + error);
   }
   return sound;
 }
@@ -175,7 +188,34 @@ void Rules::check_votes() {
   }
 }
 
+// Before all updates or after all, and the same on every worker: an update
+// waits for the vote exactly if it stands behind it, and replicas must agree.
+// Asynchronous updates never wait for it.
+void Rules::check_vote_place() {
+  int gated_worker = kNone;
+  int open_worker = kNone;
+  for (int worker = 0; worker < schedule_.workers(); ++worker) {
+    const int vote = vote_at_[worker];
+    if (vote == kNone || bad_[vote]) continue;
+    for (const auto& [stage, updates] : updates_at_[worker]) {
+      for (const int update : updates) {
+        (vote < update ? gated_worker : open_worker) = worker;
+      }
+    }
+    if (gated_worker != kNone && (open_worker != kNone || asynchronous_)) {
+      report("E306", vote,
+             asynchronous_
+                 ? "stands before an update, which must not wait for it"
+                 : "stands before some updates and behind others (worker " +
+                       std::to_string(gated_worker) + " against worker " +
+                       std::to_string(open_worker) + ")");
+      return;
+    }
+  }
+}
+
 void Rules::check_updates() {
+  check_vote_place();
   if (asynchronous_) {
     check_asynchronous_updates();
     return;
@@ -257,6 +297,8 @@ std::string Rules::describe_cycle(const std::vector<int>& cycle) const {
     const int node = cycle[i % cycle.size()];
     return node < first_node_.back() ? where(node).worker : kNone;
   };
+  std::map<int, int> group_of;  // [the node of a sum]
+  for (const auto& [key, node] : sum_node_) group_of[node] = key.group;
   std::vector<std::string> names;
   for (size_t i = 0; i < cycle.size(); ++i) {
     const int worker = worker_at(i);
@@ -265,8 +307,8 @@ std::string Rules::describe_cycle(const std::vector<int>& cycle) const {
     if (inside) continue;
     std::string text = "the vote";
     if (worker != kNone) text = name(cycle[i]);
-    for (const auto& [key, node] : sum_node_) {
-      if (node == cycle[i]) text = "the sum " + std::to_string(key.group) + "G";
+    if (const auto sum = group_of.find(cycle[i]); sum != group_of.end()) {
+      text = "the sum " + std::to_string(sum->second) + "G";
     }
     names.push_back(text);
   }

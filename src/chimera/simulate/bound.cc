@@ -42,7 +42,8 @@ double one_micro(const Schedule& schedule, const Costs& costs, int pipe) {
 
 }  // namespace
 
-double lower_bound(const Schedule& schedule, const Costs& costs, int steps) {
+double lower_bound(const Schedule& schedule, const Costs& costs,
+                   const BoundOptions& options) {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   std::vector<double> earliest(schedule.workers(), kNever);
   const std::vector<bool> used = used_pipes(schedule);
@@ -60,13 +61,19 @@ double lower_bound(const Schedule& schedule, const Costs& costs, int steps) {
     }
     bound = std::max(bound, one_micro(schedule, costs, pipe));
   }
+  double all_work = 0;
   for (int worker = 0; worker < schedule.workers(); ++worker) {
     double work = 0;
     for (const Action& action : schedule.actions[worker]) {
       work += compute_time(costs, action, schedule.parts);
     }
+    all_work += work;
     if (earliest[worker] == kNever) continue;
-    bound = std::max(bound, earliest[worker] + steps * work);
+    bound = std::max(bound, earliest[worker] + options.steps * work);
+  }
+  if (options.cores > 0) {
+    bound = std::max(bound,
+                     options.steps * all_work * schedule.width / options.cores);
   }
   return bound;
 }

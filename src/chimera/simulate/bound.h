@@ -6,14 +6,21 @@
 
 namespace chimera {
 
-// For `steps` steps that start and end with all workers together. Two reasons,
+// For steps that start and end with all workers together. Two reasons,
 // of which the stronger counts:
 //   a worker cannot start before the first activation reaches it, and then has
 //   all its work to do;
 //   one micro-batch has to go all the way down and all the way back.
 // The order may split backwards and start weight gradients whenever it likes,
 // so the bound holds for every scheme on the placement.
+struct BoundOptions {
+  int steps = 1;
+  // Processors that all workers of all copies share: all work divided by them
+  // is a third reason. 0 = one for each.
+  int cores = 0;
+};
+
 [[nodiscard]] double lower_bound(const Schedule& schedule, const Costs& costs,
-                                 int steps);
+                                 const BoundOptions& options);
 
 }  // namespace chimera

@@ -327,7 +327,6 @@ void Simulator::begin(int worker, const Action& action, int step,
     state.peak = std::max(state.peak, state.held);
   }
   const double work = compute_time(costs_, action, schedule_.parts);
-  result_.workers[worker].busy += work;
   state.computing = true;
   if (work > 0) {
     queue_.compute(work, worker);
@@ -342,6 +341,7 @@ void Simulator::finish(int worker) {
   state.computing = false;
   state.free_at = queue_.now();
   event.end = queue_.now();
+  result_.workers[worker].busy += event.end - event.start;
   result_.workers[worker].last = queue_.now();
   if (!gives_weight_gradient(event.action.op)) return;
   const size_t cell = index_.cell(event.action.stage, event.action.micro);
@@ -442,7 +442,7 @@ void Simulator::summarise() {
     if (event.action.op == Op::kN) continue;
     step_end[event.step] = std::max(step_end[event.step], event.end);
   }
-  result_.makespan = *std::max_element(step_end.begin(), step_end.end());
+  result_.makespan = makespan(result_.trace);
   result_.period = step_end.size() == 1
                        ? result_.makespan
                        : step_end.back() - step_end[step_end.size() - 2];
@@ -454,9 +454,12 @@ void Simulator::summarise() {
     busy += stats.busy;
     result_.ideal = std::max(result_.ideal, stats.busy);
   }
-  result_.bound = lower_bound(schedule_, costs_, options_.steps);
+  result_.bound = lower_bound(
+      schedule_, costs_, {.steps = options_.steps, .cores = options_.cores});
   if (result_.makespan > 0) {
-    result_.bubble_ratio = 1 - busy / (schedule_.workers() * result_.makespan);
+    // Not below 0 by the dust of summing many times.
+    const double all = schedule_.workers() * result_.makespan;
+    result_.bubble_ratio = std::max(0.0, 1 - busy / all);
   }
 }
 

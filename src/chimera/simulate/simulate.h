@@ -27,7 +27,7 @@ struct SimulateOptions {
 };
 
 struct WorkerStats {
-  double busy = 0;   // compute, recomputation and updates
+  double busy = 0;   // in compute, recomputation and updates
   double first = 0;  // start of its first compute
   double last = 0;   // end of its last
   // Micro-batches held at once, in D-ths of the model: from the start of F (of

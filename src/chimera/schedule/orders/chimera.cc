@@ -143,11 +143,11 @@ Diagnostics refuse(const Layout& layout) {
                       .hint = legal_pipes(D)});
   }
   if (layout.scale != Scale::kDirect && layout.pipes != 2) {
-    errors.push_back({.code = "E204",
-                      .found = found,
-                      .needed = "must be 2 with --scale " +
-                                std::string(scale_name(layout.scale)),
-                      .hint = "use --pipes 2 or --scale direct"});
+    errors.push_back(
+        {.code = "E204",
+         .found = found,
+         .needed = "must be 2 with --scale " + name_of(layout.scale),
+         .hint = "use --pipes 2 or --scale direct"});
   }
   return errors;
 }

@@ -1,6 +1,8 @@
 // PipeDream (Narayanan et al., 2019) and PipeDream-2BW (2021): 1F1B that never
 // drains. A backward on worker w lags D-1-w micro-batches behind the newest
 // forward there, so it may belong to an earlier step: Action::step says which.
+#include <limits>
+
 #include "chimera/schedule/orders/orders.h"
 #include "chimera/schedule/placements/placements.h"
 
@@ -43,6 +45,14 @@ ActionLists order_every_step(const Layout& layout, const Placement&) {
   return order(layout, UpdateAfter::kEveryStep);
 }
 
+// A backward may lag at most as many steps as Action::step can say.
+Diagnostics refuse_lag(const Layout& layout) {
+  constexpr int kMostSteps = std::numeric_limits<std::int16_t>::max();
+  if ((layout.depth - 1) / layout.micros < kMostSteps) return {};
+  return {needs_micros_at_least(layout, layout.depth / kMostSteps + 1,
+                                "depth/32767 + 1")};
+}
+
 Diagnostics refuse_2bw(const Layout& layout) {
   if (layout.micros >= layout.depth) return {};
   return {needs_micros_at_least(layout, layout.depth, "depth")};
@@ -59,7 +69,7 @@ Scheme pipedream() {
       .peak = "D-w on worker w",
       .weights = "up to D-w versions",
       .synchronous = false,
-      .refuse = any_layout,
+      .refuse = refuse_lag,
       .place = one_way,
       .order = order_every_micro};
 }
