@@ -44,4 +44,8 @@ struct Trace {
 // The latest end of any event but a vote (nobody waits for the last one).
 [[nodiscard]] double makespan(const Trace& trace);
 
+// From the event that ends last (but a vote) back along the causes: indices
+// into trace.events, first to last.
+[[nodiscard]] std::vector<int> critical_path(const Trace& trace);
+
 }  // namespace chimera

@@ -1,128 +1,11 @@
-#include "chimera/simulate/simulate.h"
+#include "chimera/simulate/simulator.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "chimera/base/check.h"
-#include "chimera/schedule/micro_index.h"
 #include "chimera/simulate/bound.h"
-#include "chimera/simulate/event_queue.h"
-#include "chimera/simulate/links.h"
 
-namespace chimera {
-namespace {
-
-// Something that will be there at a time known only once it has been started.
-struct Arrival {
-  double at = -1;  // < 0: not started yet
-  std::int32_t event = kNone;
-  std::vector<int> waiting;  // workers to wake once `at` is known
-
-  [[nodiscard]] bool known() const { return at >= 0; }
-};
-
-// The same for a message, which has one receiver: kept small, as there are as
-// many as actions.
-struct MessageArrival {
-  double at = -1;
-  std::int32_t event = kNone;
-  std::int32_t waiting = kNone;
-};
-
-struct Sum {
-  Arrival done;
-  int missing = 0;  // members that have not started it
-};
-
-struct Vote {
-  Arrival done;
-  std::vector<double> started;  // [worker]
-  int missing = 0;
-};
-
-struct WorkerState {
-  int round = 0;
-  int position = 0;
-  bool computing = false;
-  std::int32_t last_event = kNone;  // its newest compute
-  double free_at = 0;
-  int held = 0;
-  int peak = 0;
-  bool has_computed = false;
-  std::vector<int> open_sums;  // started, not yet seen complete
-};
-
-class Simulator {
- public:
-  Simulator(const Schedule& schedule, const Costs& costs,
-            const SimulateOptions& options);
-  Simulation run();
-
- private:
-  // The moment an action may start and the event that decides it.
-  struct Ready {
-    double at;
-    std::int32_t cause;
-
-    void after(double time, std::int32_t event) {
-      if (time > at) *this = {time, event};
-    }
-  };
-
-  void count_members();
-  void note_lists();
-  [[nodiscard]] int rounds() const;
-
-  // Runs `worker` until it computes, waits or is done.
-  void advance(int worker);
-  // False if the worker has to wait: it will be woken.
-  bool step(int worker, const Action& action, int step);
-  bool compute(int worker, const Action& action, int step);
-  bool update_ready(int worker, const Action& action, int step, Ready& ready);
-  bool input_ready(int worker, const Action& action, int step, Ready& ready);
-  void begin(int worker, const Action& action, int step, const Ready& ready);
-  void finish(int worker);
-  void send(int worker, const Action& action, int step);
-  void start_sum(int worker, const Action& action, int step);
-  void run_sum(int starter, const Action& action, int step);
-  bool start_vote(int worker, const Action& action, int step);
-  void finish_vote(Vote& vote, const Action& action, int step);
-
-  bool wait_for(Arrival& arrival, int worker);
-  void announce(Arrival& arrival, double at, std::int32_t event);
-  std::int32_t record(const Action& action, int worker, int step,
-                      const Ready& ready, double end);
-  [[nodiscard]] size_t sum_index(int group, int micro, int step) const {
-    return (static_cast<size_t>(step) * schedule_.groups.size() + group) *
-               sums_per_group_ +
-           std::max(micro, 0);
-  }
-  [[nodiscard]] size_t made_index(size_t made, int step) const {
-    return static_cast<size_t>(step) * index_.size() + made;
-  }
-  void summarise();
-  void find_critical_path();
-
-  const Schedule& schedule_;
-  const Costs& costs_;
-  SimulateOptions options_;
-  MicroIndex index_;
-  EventQueue queue_;
-  Links links_;
-  int rounds_;
-  size_t sums_per_group_ = 1;  // micros where sums are per micro-batch
-  std::vector<WorkerState> workers_;
-  std::vector<MessageArrival> messages_;     // [step, made]
-  std::vector<Sum> sums_;                    // [step, group, micro]
-  std::vector<int> vote_position_;           // [worker]
-  std::vector<Vote> votes_;                  // [step]
-  std::vector<std::vector<int>> groups_of_;  // [stage]
-  std::vector<std::vector<int>> holders_;    // [group], each worker once
-  std::vector<double> sum_times_;            // [group]
-  std::vector<bool> recomputed_;             // [cell]
-  std::vector<std::uint8_t> parts_done_;     // [step, cell]
-  Simulation result_;
-};
+namespace chimera::simulating {
 
 Simulator::Simulator(const Schedule& schedule, const Costs& costs,
                      const SimulateOptions& options)
@@ -213,7 +96,6 @@ Simulation Simulator::run() {
     CHIMERA_CHECK_EQ(worker.round, rounds_);
   }
   summarise();
-  find_critical_path();
   return std::move(result_);
 }
 
@@ -257,19 +139,6 @@ bool Simulator::compute(int worker, const Action& action, int step) {
   }
   begin(worker, action, step, ready);
   return true;
-}
-
-bool Simulator::wait_for(Arrival& arrival, int worker) {
-  if (arrival.known()) return true;
-  arrival.waiting.push_back(worker);
-  return false;
-}
-
-void Simulator::announce(Arrival& arrival, double at, std::int32_t event) {
-  arrival.at = at;
-  arrival.event = event;
-  for (const int worker : arrival.waiting) queue_.wake_at(at, worker);
-  arrival.waiting.clear();
 }
 
 bool Simulator::update_ready(int worker, const Action& action, int step,
@@ -349,93 +218,6 @@ void Simulator::finish(int worker) {
   if (++parts_done_[done] == schedule_.parts) --state.held;
 }
 
-void Simulator::send(int worker, const Action& action, int step) {
-  const bool forward = action.op == Op::kSF;
-  const size_t made =
-      forward ? index_.activation(action.stage, action.micro)
-              : index_.gradient(action.stage, action.micro, action.part);
-  const int below = forward ? action.stage : action.stage - 1;
-  const double bytes =
-      costs_.stages[below].boundary_bytes / (forward ? 1 : schedule_.parts);
-  const double occupied = bytes * costs_.time_per_byte;
-  Ready ready{queue_.now(), workers_[worker].last_event};
-  if (occupied > 0) {
-    Links::Use& link = links_(worker, action.peer);
-    ready.after(link.free_at, link.last);
-    link.free_at = ready.at + occupied;
-    link.last = static_cast<std::int32_t>(result_.trace.events.size());
-  }
-  const double arrival = ready.at + occupied + costs_.latency;
-  MessageArrival& message = messages_[made_index(made, step)];
-  message.event = record(action, worker, step, ready, arrival);
-  message.at = arrival;
-  if (message.waiting != kNone) queue_.wake_at(arrival, message.waiting);
-}
-
-void Simulator::start_sum(int worker, const Action& action, int step) {
-  const size_t index = sum_index(action.group, action.micro, step);
-  workers_[worker].open_sums.push_back(static_cast<int>(index));
-  if (--sums_[index].missing == 0) run_sum(worker, action, step);
-}
-
-// All members have started it: it takes the links between them, in both
-// directions (with several copies also those to a worker's own copies).
-void Simulator::run_sum(int starter, const Action& action, int step) {
-  const std::vector<int>& members = holders_[action.group];
-  const double time = sum_times_[action.group];
-  Ready ready{queue_.now(), workers_[starter].last_event};
-  const auto each_link = [&](const auto& use) {
-    for (const int from : members) {
-      for (const int to : members) {
-        if (from != to || schedule_.width > 1) use(links_(from, to));
-      }
-    }
-  };
-  const bool occupies = time > 0;
-  if (occupies) {
-    each_link([&](Links::Use& link) { ready.after(link.free_at, link.last); });
-  }
-  const double end = ready.at + time;
-  std::int32_t event = kNone;
-  for (const int worker : members) {
-    event = record(action, worker, step, ready, end);
-  }
-  if (occupies) {
-    each_link([&](Links::Use& link) { link = {end, event}; });
-  }
-  announce(sums_[sum_index(action.group, action.micro, step)].done, end, event);
-}
-
-bool Simulator::start_vote(int worker, const Action& action, int step) {
-  WorkerState& state = workers_[worker];
-  while (!state.open_sums.empty()) {
-    Arrival& sum = sums_[state.open_sums.back()].done;
-    if (!wait_for(sum, worker)) return false;
-    if (sum.at > queue_.now()) {
-      queue_.wake_at(sum.at, worker);
-      return false;
-    }
-    state.open_sums.pop_back();
-  }
-  Vote& vote = votes_[step];
-  vote.started[worker] = queue_.now();
-  if (--vote.missing == 0) finish_vote(vote, action, step);
-  return true;
-}
-
-void Simulator::finish_vote(Vote& vote, const Action& action, int step) {
-  const double ranks =
-      static_cast<double>(schedule_.workers()) * schedule_.width;
-  const double hops = 2 * std::ceil(std::log2(ranks));
-  const double end = queue_.now() + hops * costs_.latency;
-  std::int32_t event = kNone;
-  for (int worker = 0; worker < schedule_.workers(); ++worker) {
-    event = record(action, worker, step,
-                   {vote.started[worker], workers_[worker].last_event}, end);
-  }
-  announce(vote.done, end, event);
-}
-
 void Simulator::summarise() {
   std::vector<double> step_end(options_.steps, 0.0);
   for (const Event& event : result_.trace.events) {
@@ -461,28 +243,16 @@ void Simulator::summarise() {
     const double all = schedule_.workers() * result_.makespan;
     result_.bubble_ratio = std::max(0.0, 1 - busy / all);
   }
+  result_.critical_path = critical_path(result_.trace);
 }
 
-void Simulator::find_critical_path() {
-  const std::vector<Event>& events = result_.trace.events;
-  std::int32_t last = kNone;
-  for (size_t i = 0; i < events.size(); ++i) {
-    if (events[i].action.op == Op::kN) continue;
-    if (last == kNone || events[i].end > events[last].end) {
-      last = static_cast<std::int32_t>(i);
-    }
-  }
-  for (; last != kNone; last = events[last].cause) {
-    result_.critical_path.push_back(last);
-  }
-  std::reverse(result_.critical_path.begin(), result_.critical_path.end());
-}
+}  // namespace chimera::simulating
 
-}  // namespace
+namespace chimera {
 
 Simulation simulate(const Schedule& schedule, const Costs& costs,
                     const SimulateOptions& options) {
-  return Simulator(schedule, costs, options).run();
+  return simulating::Simulator(schedule, costs, options).run();
 }
 
 }  // namespace chimera

@@ -1,0 +1,126 @@
+// The simulator's state and steps; simulate() is the way in. Compute is in
+// simulator.cc, messages, sums and the vote in simulator_comm.cc.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "chimera/schedule/micro_index.h"
+#include "chimera/simulate/event_queue.h"
+#include "chimera/simulate/links.h"
+#include "chimera/simulate/simulate.h"
+
+namespace chimera::simulating {
+
+// Something that will be there at a time known only once it has been started.
+struct Arrival {
+  double at = -1;  // < 0: not started yet
+  std::int32_t event = kNone;
+  std::vector<int> waiting;  // workers to wake once `at` is known
+
+  [[nodiscard]] bool known() const { return at >= 0; }
+};
+
+// The same for a message, which has one receiver: kept small, as there are as
+// many as actions.
+struct MessageArrival {
+  double at = -1;
+  std::int32_t event = kNone;
+  std::int32_t waiting = kNone;
+};
+
+struct Sum {
+  Arrival done;
+  int missing = 0;  // members that have not started it
+};
+
+struct Vote {
+  Arrival done;
+  std::vector<double> started;  // [worker]
+  int missing = 0;
+};
+
+struct WorkerState {
+  int round = 0;
+  int position = 0;
+  bool computing = false;
+  std::int32_t last_event = kNone;  // its newest compute
+  double free_at = 0;
+  int held = 0;
+  int peak = 0;
+  bool has_computed = false;
+  std::vector<int> open_sums;  // started, not yet seen complete
+};
+
+class Simulator {
+ public:
+  Simulator(const Schedule& schedule, const Costs& costs,
+            const SimulateOptions& options);
+  Simulation run();
+
+ private:
+  // The moment an action may start and the event that decides it.
+  struct Ready {
+    double at;
+    std::int32_t cause;
+
+    void after(double time, std::int32_t event) {
+      if (time > at) *this = {time, event};
+    }
+  };
+
+  void count_members();
+  void note_lists();
+  [[nodiscard]] int rounds() const;
+
+  // Runs `worker` until it computes, waits or is done.
+  void advance(int worker);
+  // False if the worker has to wait: it will be woken.
+  bool step(int worker, const Action& action, int step);
+  bool compute(int worker, const Action& action, int step);
+  bool update_ready(int worker, const Action& action, int step, Ready& ready);
+  bool input_ready(int worker, const Action& action, int step, Ready& ready);
+  void begin(int worker, const Action& action, int step, const Ready& ready);
+  void finish(int worker);
+  void send(int worker, const Action& action, int step);
+  void start_sum(int worker, const Action& action, int step);
+  void run_sum(int starter, const Action& action, int step);
+  bool start_vote(int worker, const Action& action, int step);
+  void finish_vote(Vote& vote, const Action& action, int step);
+
+  bool wait_for(Arrival& arrival, int worker);
+  void announce(Arrival& arrival, double at, std::int32_t event);
+  std::int32_t record(const Action& action, int worker, int step,
+                      const Ready& ready, double end);
+  [[nodiscard]] size_t sum_index(int group, int micro, int step) const {
+    return (static_cast<size_t>(step) * schedule_.groups.size() + group) *
+               sums_per_group_ +
+           std::max(micro, 0);
+  }
+  [[nodiscard]] size_t made_index(size_t made, int step) const {
+    return static_cast<size_t>(step) * index_.size() + made;
+  }
+  void summarise();
+
+  const Schedule& schedule_;
+  const Costs& costs_;
+  SimulateOptions options_;
+  MicroIndex index_;
+  EventQueue queue_;
+  Links links_;
+  int rounds_;
+  size_t sums_per_group_ = 1;  // micros where sums are per micro-batch
+  std::vector<WorkerState> workers_;
+  std::vector<MessageArrival> messages_;     // [step, made]
+  std::vector<Sum> sums_;                    // [step, group, micro]
+  std::vector<int> vote_position_;           // [worker]
+  std::vector<Vote> votes_;                  // [step]
+  std::vector<std::vector<int>> groups_of_;  // [stage]
+  std::vector<std::vector<int>> holders_;    // [group], each worker once
+  std::vector<double> sum_times_;            // [group]
+  std::vector<bool> recomputed_;             // [cell]
+  std::vector<std::uint8_t> parts_done_;     // [step, cell]
+  Simulation result_;
+};
+
+}  // namespace chimera::simulating

@@ -1,0 +1,109 @@
+// What moves between workers: messages, gradient sums, the vote.
+#include <algorithm>
+#include <cmath>
+
+#include "chimera/simulate/simulator.h"
+
+namespace chimera::simulating {
+
+bool Simulator::wait_for(Arrival& arrival, int worker) {
+  if (arrival.known()) return true;
+  arrival.waiting.push_back(worker);
+  return false;
+}
+
+void Simulator::announce(Arrival& arrival, double at, std::int32_t event) {
+  arrival.at = at;
+  arrival.event = event;
+  for (const int worker : arrival.waiting) queue_.wake_at(at, worker);
+  arrival.waiting.clear();
+}
+
+void Simulator::send(int worker, const Action& action, int step) {
+  const bool forward = action.op == Op::kSF;
+  const size_t made =
+      forward ? index_.activation(action.stage, action.micro)
+              : index_.gradient(action.stage, action.micro, action.part);
+  const int below = forward ? action.stage : action.stage - 1;
+  const double bytes =
+      costs_.stages[below].boundary_bytes / (forward ? 1 : schedule_.parts);
+  const double occupied = bytes * costs_.time_per_byte;
+  Ready ready{queue_.now(), workers_[worker].last_event};
+  if (occupied > 0) {
+    Links::Use& link = links_(worker, action.peer);
+    ready.after(link.free_at, link.last);
+    link.free_at = ready.at + occupied;
+    link.last = static_cast<std::int32_t>(result_.trace.events.size());
+  }
+  const double arrival = ready.at + occupied + costs_.latency;
+  MessageArrival& message = messages_[made_index(made, step)];
+  message.event = record(action, worker, step, ready, arrival);
+  message.at = arrival;
+  if (message.waiting != kNone) queue_.wake_at(arrival, message.waiting);
+}
+
+void Simulator::start_sum(int worker, const Action& action, int step) {
+  const size_t index = sum_index(action.group, action.micro, step);
+  workers_[worker].open_sums.push_back(static_cast<int>(index));
+  if (--sums_[index].missing == 0) run_sum(worker, action, step);
+}
+
+// All members have started it: it takes the links between them, in both
+// directions (with several copies also those to a worker's own copies).
+void Simulator::run_sum(int starter, const Action& action, int step) {
+  const std::vector<int>& members = holders_[action.group];
+  const double time = sum_times_[action.group];
+  Ready ready{queue_.now(), workers_[starter].last_event};
+  const auto each_link = [&](const auto& use) {
+    for (const int from : members) {
+      for (const int to : members) {
+        if (from != to || schedule_.width > 1) use(links_(from, to));
+      }
+    }
+  };
+  const bool occupies = time > 0;
+  if (occupies) {
+    each_link([&](Links::Use& link) { ready.after(link.free_at, link.last); });
+  }
+  const double end = ready.at + time;
+  std::int32_t event = kNone;
+  for (const int worker : members) {
+    event = record(action, worker, step, ready, end);
+  }
+  if (occupies) {
+    each_link([&](Links::Use& link) { link = {end, event}; });
+  }
+  announce(sums_[sum_index(action.group, action.micro, step)].done, end, event);
+}
+
+bool Simulator::start_vote(int worker, const Action& action, int step) {
+  WorkerState& state = workers_[worker];
+  while (!state.open_sums.empty()) {
+    Arrival& sum = sums_[state.open_sums.back()].done;
+    if (!wait_for(sum, worker)) return false;
+    if (sum.at > queue_.now()) {
+      queue_.wake_at(sum.at, worker);
+      return false;
+    }
+    state.open_sums.pop_back();
+  }
+  Vote& vote = votes_[step];
+  vote.started[worker] = queue_.now();
+  if (--vote.missing == 0) finish_vote(vote, action, step);
+  return true;
+}
+
+void Simulator::finish_vote(Vote& vote, const Action& action, int step) {
+  const double ranks =
+      static_cast<double>(schedule_.workers()) * schedule_.width;
+  const double hops = 2 * std::ceil(std::log2(ranks));
+  const double end = queue_.now() + hops * costs_.latency;
+  std::int32_t event = kNone;
+  for (int worker = 0; worker < schedule_.workers(); ++worker) {
+    event = record(action, worker, step,
+                   {vote.started[worker], workers_[worker].last_event}, end);
+  }
+  announce(vote.done, end, event);
+}
+
+}  // namespace chimera::simulating
