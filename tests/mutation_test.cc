@@ -162,6 +162,7 @@ void change_group(Schedule& schedule) {
   if (schedule.groups.empty()) return;
   SumGroup& group =
       schedule.groups[below(static_cast<int>(schedule.groups.size()))];
+  if (group.members.empty()) return;
   if (below(2) == 0) {
     group.members.pop_back();
   } else {
