@@ -35,7 +35,6 @@ std::string cells(const ActionList& list) {
 
 // The smallest legal layout with D = 4, compute-only and lowered.
 void add_lists(const Scheme& scheme, Lines& lines) {
-  std::string last_layout;
   for (const ScheduleSpec& spec : testing::layouts(scheme, 4, up_to(16))) {
     std::string layout = testing::text_of(spec);
     layout = layout.substr(layout.find(" pipes="));

@@ -4,7 +4,7 @@
 // recorded and passed over; broken syntax ends the reading.
 //
 //   JsonReader reader(text, "a.json", errors);
-//   reader.object([&](const std::string& key) {
+//   reader.object("the document", [&](const std::string& key) {
 //     if (key == "micros") micros = reader.integer("micros");
 //     else reader.unknown_key(key, {"micros"});
 //   });

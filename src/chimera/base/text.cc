@@ -57,7 +57,7 @@ std::string json_string(std::string_view text) {
     if (c == '"' || c == '\\') {
       out += '\\';
       out += c;
-    } else if (byte < 0x20) {
+    } else if (byte < 0x20 || byte == 0x7f) {
       out += "\\u00";
       out += kHex[byte >> 4];
       out += kHex[byte & 15];

@@ -26,7 +26,8 @@ namespace chimera {
 // At most twelve digits, no trailing zeros: 36, 27.5, 1e+20.
 [[nodiscard]] std::string number(double value);
 
-// A double-quoted JSON string, control characters escaped.
+// A double-quoted string, control characters escaped: as JSON writes it, and
+// TOML too.
 [[nodiscard]] std::string json_string(std::string_view text);
 
 // The candidate with the fewest edits from `name`, if it is near enough that a

@@ -168,20 +168,6 @@ std::string shown(const TomlValue& value) {
   return std::visit(ShownValue(), value.data);
 }
 
-std::string toml_string(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20 || byte == 0x7f) {
-      out += fmt::format("\\u{:04x}", byte);
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
-}
+std::string toml_string(std::string_view text) { return json_string(text); }
 
 }  // namespace chimera

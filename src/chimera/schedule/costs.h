@@ -53,7 +53,7 @@ struct UniformTimes {
                                   int parts);
 
 // The time of one sum of `group` once its last member has started it. A group
-// that has a single holder over all copies, or lies on one worker, is free.
+// with a single holder over all copies is free.
 [[nodiscard]] double sum_time(const Costs& costs, const Schedule& schedule,
                               const SumGroup& group);
 

@@ -10,8 +10,6 @@
 //   pipe 1: 3 2 1 0
 //   group 0: 0/0 1/0         members as pipe/stage; lowered schedules only
 //   worker 0: 0F0 0F1 3F2@1  cells in execution order, see cell.h
-#include <limits>
-
 #include "chimera/base/text.h"
 #include "chimera/schedule/cell.h"
 #include "chimera/schedule/forms.h"
