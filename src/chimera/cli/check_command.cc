@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 
+#include "chimera/base/files.h"
 #include "chimera/base/text.h"
 #include "chimera/cli/commands.h"
 #include "chimera/cli/console.h"

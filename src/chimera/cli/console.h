@@ -7,14 +7,8 @@
 
 namespace chimera {
 
-// The result could not be written (disk full, directory missing).
-class WriteError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
 // To `path`, or to stdout where it is empty or "-". A file appears whole or not
-// at all; links are followed and modes kept. Throws WriteError.
+// at all; links are followed and modes kept. Throws IoError.
 void write_result(const std::string& text, const std::string& path);
 
 // All of them, one a line; returns the exit code for the user's mistakes.
@@ -25,8 +19,5 @@ int print_errors(const Diagnostics& errors);
 
 // Columns of the terminal on stdout; 0 if it is none.
 [[nodiscard]] int stdout_columns();
-
-// The whole file, at most 1 GiB of it.
-[[nodiscard]] Result<std::string> read_file(const std::string& path);
 
 }  // namespace chimera

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "chimera/base/check.h"
+#include "chimera/base/files.h"
 #include "chimera/base/text.h"
 #include "chimera/cli/commands.h"
 #include "chimera/cli/console.h"
@@ -68,7 +69,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return chimera::run(argc, argv);
-  } catch (const chimera::WriteError& error) {
+  } catch (const chimera::IoError& error) {
     std::cerr << "error: " << error.what() << '\n';
     return chimera::kExitDisk;
   } catch (const std::bad_alloc&) {

@@ -2,6 +2,7 @@
 #include <memory>
 #include <sstream>
 
+#include "chimera/base/files.h"
 #include "chimera/base/text.h"
 #include "chimera/cli/commands.h"
 #include "chimera/cli/console.h"

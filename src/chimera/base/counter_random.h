@@ -1,0 +1,57 @@
+// Random numbers without state: each is a function of what it is for (seed,
+// step, sample, layer, ...) and nothing else. So the same dropout mask comes
+// out of a recomputation, and the same sample order and initial weights on
+// every worker of every layout.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+
+namespace chimera {
+
+// The first word of every key, so that two uses never share a stream.
+enum class RandomUse : std::uint64_t {
+  kInitialWeights = 1,
+  kDropout = 2,
+  kSampleOrder = 3,
+  kSentencePairs = 4,
+  kMasking = 5,
+};
+
+// The stream of one key: SplitMix64 (Steele, Lea & Flood, OOPSLA 2014), whose
+// n-th output needs none of those before it.
+class CounterRandom {
+ public:
+  CounterRandom(RandomUse use, std::initializer_list<std::uint64_t> key)
+      : state_(mix(static_cast<std::uint64_t>(use))) {
+    for (const std::uint64_t word : key) state_ = mix(state_ * kGamma ^ word);
+  }
+
+  // 64 random bits for `element`.
+  [[nodiscard]] std::uint64_t bits(std::uint64_t element) const {
+    return mix(state_ + element * kGamma);
+  }
+  // In [0, 1), a multiple of 2^-53.
+  [[nodiscard]] double uniform(std::uint64_t element) const {
+    return static_cast<double>(bits(element) >> 11) * 0x1p-53;
+  }
+  // In [0, limit). REQUIRES: 0 < limit < 2^32. The bias is below 2^-32.
+  [[nodiscard]] std::uint64_t below(std::uint64_t element,
+                                    std::uint64_t limit) const {
+    return ((bits(element) >> 32) * limit) >> 32;
+  }
+
+ private:
+  static constexpr std::uint64_t kGamma = 0x9E3779B97F4A7C15;
+
+  static constexpr std::uint64_t mix(std::uint64_t word) {
+    word += kGamma;
+    word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9;
+    word = (word ^ (word >> 27)) * 0x94D049BB133111EB;
+    return word ^ (word >> 31);
+  }
+
+  std::uint64_t state_;
+};
+
+}  // namespace chimera

@@ -1,0 +1,45 @@
+// What a model is fed: the samples of one micro-batch as plain numbers. Made
+// by the train room from files, by tests from nothing; torch-free.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace chimera {
+
+// A target that does not count in the loss.
+inline constexpr std::int64_t kIgnoredTarget = -100;
+
+struct Batch {
+  int samples = 0;
+  int seq = 0;
+  std::vector<std::int64_t> sample_ids;     // (samples); global, for dropout
+  std::vector<std::int64_t> inputs;         // (samples, seq)
+  std::vector<std::int64_t> targets;        // (samples, seq); see above
+  std::vector<std::int64_t> token_types;    // (samples, seq); BERT only
+  std::vector<std::int64_t> next_sentence;  // (samples); BERT only
+
+  bool operator==(const Batch&) const = default;
+};
+
+// What the losses of a whole mini-batch, over all copies, are divided by.
+struct TargetCount {
+  std::int64_t tokens = 0;   // targets that count
+  std::int64_t samples = 0;  // next-sentence targets
+
+  bool operator==(const TargetCount&) const = default;
+};
+
+// Pure: the same arguments give the same samples, on every worker, from any
+// thread. Steps and samples count from 0; a step has G samples.
+class BatchSource {
+ public:
+  virtual ~BatchSource() = default;
+
+  // Samples first .. first + count - 1 of a step.
+  [[nodiscard]] virtual Batch read(std::int64_t step, std::int64_t first,
+                                   std::int64_t count) const = 0;
+  [[nodiscard]] virtual TargetCount targets(std::int64_t step) const = 0;
+};
+
+}  // namespace chimera
