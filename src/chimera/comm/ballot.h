@@ -1,0 +1,28 @@
+// What all ranks agree on once a step: every rank fills in its own part, the
+// transport reduces them, and all ranks read the same result.
+#pragma once
+
+#include <limits>
+
+namespace chimera {
+
+struct Ballot {
+  static constexpr double kNowhere = std::numeric_limits<double>::infinity();
+
+  // Added up, in the fixed order of merge_all.
+  double squared_norm = 0;  // of the gradient; each element counted by one rank
+  double loss = 0;          // of the mini-batch
+  double stop = 0;          // ranks that want this step to be the last
+  double commit = 0;        // ranks that have saved what they were asked to
+  double busy_s = 0;        // time in compute
+
+  // The least one wins: where the loss first stopped being a number, as
+  // encoded by whoever asks; kNowhere if it did not.
+  double bad_at = kNowhere;
+
+  bool operator==(const Ballot&) const = default;
+};
+
+[[nodiscard]] Ballot merge(const Ballot& a, const Ballot& b);
+
+}  // namespace chimera

@@ -1,0 +1,32 @@
+// A collective once all its members have started it: arithmetic on their
+// buffers, cut into blocks that any thread may run in any order. Every element
+// is added by the same tree, so neither matters for the bits.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "chimera/comm/transport.h"
+
+namespace chimera {
+
+class CollectiveJob {
+ public:
+  // `buffers` in member order, all of one count and type.
+  CollectiveJob(CollectiveId::Kind kind, std::vector<NumberBuffer> buffers);
+
+  [[nodiscard]] std::size_t num_blocks() const { return num_blocks_; }
+  // Leaves the result of one block in every member's buffer.
+  void run_block(std::size_t block) const;
+
+ private:
+  template <class T>
+  void sum(std::size_t begin, std::size_t end) const;
+  void gather(std::size_t begin, std::size_t end) const;
+
+  CollectiveId::Kind kind_;
+  std::vector<NumberBuffer> buffers_;
+  std::size_t num_blocks_;
+};
+
+}  // namespace chimera

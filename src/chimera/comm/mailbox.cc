@@ -1,0 +1,82 @@
+#include "chimera/comm/mailbox.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "chimera/comm/comm_error.h"
+
+namespace chimera {
+
+template <class Item>
+void Mailbox::put(std::vector<Item>& items, Item item) {
+  {
+    const std::lock_guard lock(mutex_);
+    items.push_back(std::move(item));
+  }
+  changed_.notify_one();
+}
+
+template <class Item, class Matches>
+auto Mailbox::take(std::vector<Item>& items, const Matches& matches,
+                   Clock::time_point deadline)
+    -> std::optional<decltype(Item::content)> {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    if (aborted_) throw AbortedError(*aborted_);
+    const Clock::time_point now = Clock::now();
+    const auto item = std::find_if(items.begin(), items.end(), matches);
+    if (item != items.end() && item->span().end <= now) {
+      decltype(Item::content) content = std::move(item->content);
+      *item = std::move(items.back());
+      items.pop_back();
+      return content;
+    }
+    if (now >= deadline) return std::nullopt;
+    changed_.wait_until(lock, item == items.end()
+                                  ? deadline
+                                  : std::min(deadline, item->span().end));
+  }
+}
+
+void Mailbox::put_message(const MessageId& id, int from, Received message) {
+  put(messages_, Message{id, from, std::move(message)});
+}
+
+void Mailbox::put_collective(const CollectiveId& id, const Span& span) {
+  put(collectives_, Collective{id, span});
+}
+
+void Mailbox::put_vote(int step, const Ballot& result, const Span& span) {
+  put(votes_, Vote{step, result, span});
+}
+
+std::optional<Received> Mailbox::take_message(const MessageId& id, int from,
+                                              Clock::time_point deadline) {
+  const auto matches = [&](const Message& message) {
+    return message.id == id && message.from == from;
+  };
+  return take(messages_, matches, deadline);
+}
+
+std::optional<Span> Mailbox::take_collective(const CollectiveId& id,
+                                             Clock::time_point deadline) {
+  const auto matches = [&](const Collective& collective) {
+    return collective.id == id;
+  };
+  return take(collectives_, matches, deadline);
+}
+
+std::optional<Ballot> Mailbox::take_vote(int step, Clock::time_point deadline) {
+  const auto matches = [&](const Vote& vote) { return vote.step == step; };
+  return take(votes_, matches, deadline);
+}
+
+void Mailbox::abort(const std::string& reason) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!aborted_) aborted_ = reason;
+  }
+  changed_.notify_one();
+}
+
+}  // namespace chimera

@@ -1,0 +1,234 @@
+#include "chimera/comm/threads.h"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "chimera/base/check.h"
+#include "chimera/comm/comm_error.h"
+#include "chimera/comm/mailbox.h"
+#include "chimera/comm/sum_pool.h"
+#include "chimera/comm/sum_tree.h"
+
+namespace chimera {
+namespace {
+
+// What the members of a collective, or all ranks of a vote, have given so far.
+template <class T>
+struct Gathering {
+  std::vector<std::optional<T>> given;  // by member
+  std::size_t missing = 0;
+
+  void open(std::size_t members) {
+    if (!given.empty()) return;
+    given.resize(members);
+    missing = members;
+  }
+  void give(std::size_t member, const T& part) {
+    CHIMERA_CHECK(!given[member].has_value(), "started twice");
+    given[member] = part;
+    --missing;
+  }
+  [[nodiscard]] std::vector<T> all() const {
+    std::vector<T> parts;
+    for (const std::optional<T>& part : given) parts.push_back(*part);
+    return parts;
+  }
+};
+
+int summing_threads(int ranks) {
+  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+  return std::min(ranks, static_cast<int>(cores));
+}
+
+}  // namespace
+
+// What the ranks share. The mutex is held for bookkeeping only, never while
+// numbers are added or anybody waits.
+class ThreadsWorld::Shared {
+ public:
+  explicit Shared(const ThreadsOptions& options)
+      : deadline(std::chrono::duration_cast<Clock::duration>(options.deadline)),
+        links(options.links, options.ranks),
+        mailboxes(options.ranks),
+        progress(options.ranks),
+        pool(summing_threads(options.ranks)) {}
+
+  void start_collective(const CollectiveId& id, std::span<const int> members,
+                        int rank, const NumberBuffer& buffer) {
+    std::vector<NumberBuffer> buffers;
+    {
+      const std::lock_guard lock(mutex_);
+      Gathering<NumberBuffer>& gathering = collectives_[id];
+      gathering.open(members.size());
+      gathering.give(position(members, rank), buffer);
+      if (gathering.missing > 0) return;
+      buffers = gathering.all();
+      collectives_.erase(id);
+    }
+    const Span planned = links.sum(members, buffer.bytes());
+    pool.run(CollectiveJob(id.kind, std::move(buffers)), [=, this] {
+      const Span span{planned.start, std::max(planned.end, Clock::now())};
+      for (const int member : members) {
+        mailboxes[member].put_collective(id, span);
+      }
+    });
+  }
+
+  void start_vote(int step, int rank, const Ballot& ballot) {
+    std::vector<Ballot> ballots;
+    {
+      const std::lock_guard lock(mutex_);
+      Gathering<Ballot>& gathering = votes_[step];
+      gathering.open(mailboxes.size());
+      gathering.give(rank, ballot);
+      if (gathering.missing > 0) return;
+      ballots = gathering.all();
+      votes_.erase(step);
+    }
+    for_each_join(static_cast<int>(ballots.size()), [&](int into, int from) {
+      ballots[into] = merge(ballots[into], ballots[from]);
+    });
+    const Span span = links.vote();
+    for (Mailbox& mailbox : mailboxes) {
+      mailbox.put_vote(step, ballots[0], span);
+    }
+  }
+
+  // The first member that has not started the collective; -1 if it is gone,
+  // which means that all have.
+  int missing_member(const CollectiveId& id, std::span<const int> members) {
+    const std::lock_guard lock(mutex_);
+    const auto found = collectives_.find(id);
+    if (found == collectives_.end()) return -1;
+    return members[first_missing(found->second)];
+  }
+  int missing_voter(int step) {
+    const std::lock_guard lock(mutex_);
+    const auto found = votes_.find(step);
+    return found == votes_.end() ? -1 : first_missing(found->second);
+  }
+
+  [[nodiscard]] Clock::time_point next_deadline() const {
+    return Clock::now() + deadline;
+  }
+
+  Clock::duration deadline;
+  LinkClock links;
+  std::vector<Mailbox> mailboxes;
+  std::vector<std::atomic<std::uint64_t>> progress;
+
+ private:
+  static std::size_t position(std::span<const int> members, int rank) {
+    const auto found = std::find(members.begin(), members.end(), rank);
+    CHIMERA_CHECK(found != members.end(), "not a member of its collective");
+    return static_cast<std::size_t>(found - members.begin());
+  }
+  template <class T>
+  static int first_missing(const Gathering<T>& gathering) {
+    const auto missing =
+        std::find(gathering.given.begin(), gathering.given.end(), std::nullopt);
+    return static_cast<int>(missing - gathering.given.begin());
+  }
+
+  std::mutex mutex_;
+  std::map<CollectiveId, Gathering<NumberBuffer>> collectives_;
+  std::map<int, Gathering<Ballot>> votes_;
+
+ public:
+  SumPool pool;  // last: its threads use everything above
+};
+
+class ThreadsWorld::Rank final : public Transport {
+ public:
+  Rank(Shared& shared, int rank) : shared_(shared), rank_(rank) {}
+
+  [[nodiscard]] int rank() const override { return rank_; }
+  [[nodiscard]] int size() const override {
+    return static_cast<int>(shared_.mailboxes.size());
+  }
+
+  // Nothing to prepare: the sender leaves the payload itself.
+  void post_receive(const MessageId& /*id*/, int /*from*/,
+                    const PayloadMaker& /*make*/) override {}
+
+  void send(const MessageId& id, int to, PayloadPtr payload) override {
+    const Span span = shared_.links.message(rank_, to, payload->bytes().size());
+    shared_.mailboxes[to].put_message(id, rank_, {std::move(payload), span});
+  }
+
+  Received receive(const MessageId& id, int from) override {
+    std::optional<Received> message =
+        mailbox().take_message(id, from, shared_.next_deadline());
+    if (!message) throw TimeoutError("no message came", from);
+    return std::move(*message);
+  }
+
+  void start_collective(const CollectiveId& id, std::span<const int> members,
+                        const NumberBuffer& buffer) override {
+    members_[id] = members;
+    shared_.start_collective(id, members, rank_, buffer);
+  }
+
+  Span wait_collective(const CollectiveId& id) override {
+    const auto members = members_.find(id);
+    CHIMERA_CHECK(members != members_.end(), "waits for what it has not begun");
+    const std::optional<Span> span =
+        mailbox().take_collective(id, shared_.next_deadline());
+    if (!span) {
+      throw TimeoutError("a gradient sum did not complete",
+                         shared_.missing_member(id, members->second));
+    }
+    members_.erase(members);
+    return *span;
+  }
+
+  void start_vote(int step, const Ballot& ballot) override {
+    shared_.start_vote(step, rank_, ballot);
+  }
+
+  Ballot wait_vote(int step) override {
+    const std::optional<Ballot> result =
+        mailbox().take_vote(step, shared_.next_deadline());
+    if (!result) {
+      throw TimeoutError("a vote did not complete",
+                         shared_.missing_voter(step));
+    }
+    return *result;
+  }
+
+  void report_progress(std::uint64_t progress) override {
+    shared_.progress[rank_].store(progress, std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t progress_of(int rank) const override {
+    return shared_.progress[rank].load(std::memory_order_relaxed);
+  }
+
+  void abort(const std::string& reason) noexcept override {
+    for (Mailbox& mailbox : shared_.mailboxes) mailbox.abort(reason);
+  }
+
+ private:
+  Mailbox& mailbox() { return shared_.mailboxes[rank_]; }
+
+  Shared& shared_;
+  int rank_;
+  std::map<CollectiveId, std::span<const int>> members_;  // under way
+};
+
+ThreadsWorld::ThreadsWorld(const ThreadsOptions& options)
+    : shared_(std::make_unique<Shared>(options)) {
+  for (int rank = 0; rank < options.ranks; ++rank) {
+    ranks_.push_back(std::make_unique<Rank>(*shared_, rank));
+  }
+}
+
+ThreadsWorld::~ThreadsWorld() = default;
+
+Transport& ThreadsWorld::at(int rank) { return *ranks_[rank]; }
+
+}  // namespace chimera

@@ -1,0 +1,38 @@
+// Ranks as threads of one process: no set-up, no socket, and an activation is
+// handed over without a copy.
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include "chimera/comm/link_clock.h"
+#include "chimera/comm/transport.h"
+
+namespace chimera {
+
+struct ThreadsOptions {
+  int ranks = 1;
+  std::chrono::duration<double> deadline{300};
+  LinkSpeed links = {};  // slowed for emulated runs
+};
+
+// Makes the transports of all ranks. Outlives their use, and is outlived by
+// every buffer given to a collective.
+class ThreadsWorld {
+ public:
+  explicit ThreadsWorld(const ThreadsOptions& options);
+  ~ThreadsWorld();
+  ThreadsWorld(const ThreadsWorld&) = delete;
+  ThreadsWorld& operator=(const ThreadsWorld&) = delete;
+
+  [[nodiscard]] Transport& at(int rank);
+
+ private:
+  class Shared;
+  class Rank;
+
+  std::unique_ptr<Shared> shared_;
+  std::vector<std::unique_ptr<Rank>> ranks_;
+};
+
+}  // namespace chimera
