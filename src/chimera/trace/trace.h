@@ -28,6 +28,9 @@ struct Event {
   // Trace::events; kNone at the beginning. Following it from the last event
   // gives the critical path.
   std::int32_t cause = kNone;
+  // Which weights a compute used: the number of updates its stage had seen.
+  // The runtime records it; kNone in simulated traces.
+  std::int32_t version = kNone;
 
   bool operator==(const Event&) const = default;
 };

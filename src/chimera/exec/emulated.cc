@@ -1,0 +1,262 @@
+#include "chimera/exec/emulated.h"
+
+#include <algorithm>
+#include <map>
+#include <thread>
+
+#include "chimera/base/check.h"
+
+namespace chimera {
+namespace {
+
+// What a payload or stash was made for.
+struct Stamp {
+  int stage = 0;
+  int micro = 0;
+  int part = 0;
+  int step = 0;
+
+  bool operator==(const Stamp&) const = default;
+};
+
+Stamp stamp_of(const Work& work) {
+  return {work.stage, work.micro, work.part, work.step};
+}
+
+// The stamp, and as many bytes as the real thing would have.
+class StampedPayload final : public Payload {
+ public:
+  StampedPayload(const Stamp& stamp, std::size_t size)
+      : size_(sizeof(Stamp) + size),
+        data_(std::make_unique_for_overwrite<std::byte[]>(size_)) {
+    std::copy_n(reinterpret_cast<const std::byte*>(&stamp), sizeof stamp,
+                data_.get());
+  }
+
+  std::span<std::byte> bytes() override { return {data_.get(), size_}; }
+
+  [[nodiscard]] Stamp stamp() const {
+    Stamp stamp;
+    std::copy_n(data_.get(), sizeof stamp,
+                reinterpret_cast<std::byte*>(&stamp));
+    return stamp;
+  }
+
+ private:
+  std::size_t size_;
+  std::unique_ptr<std::byte[]> data_;
+};
+
+struct EmulatedWeights final : Weights {};
+
+struct EmulatedStash final : Stash {
+  Stamp stamp;
+  bool complete = false;  // not before R, where the forward is recomputed
+  WeightsPtr weights;     // keeps its version alive, as a graph would
+};
+
+void check_stamp(const PayloadPtr& payload, const Stamp& expected) {
+  CHIMERA_CHECK(payload != nullptr, "a stage was given nothing");
+  CHIMERA_CHECK(dynamic_cast<StampedPayload&>(*payload).stamp() == expected,
+                "a stage was given what was meant for another");
+}
+
+class Emulated final : public StageCompute {
+ public:
+  Emulated(const Schedule& lowered, std::vector<EmulatedStage> stages)
+      : schedule_(lowered), stages_(std::move(stages)) {
+    CHIMERA_CHECK_EQ(static_cast<int>(stages_.size()), schedule_.stages());
+  }
+
+  WeightsPtr initial_weights(int /*stage*/) override {
+    return std::make_shared<EmulatedWeights>();
+  }
+
+  ForwardResult forward(const Work& work, const WeightsPtr& weights,
+                        PayloadPtr input, Keep keep) override {
+    const Wait wait(stages_[work.stage].forward_s);
+    if (work.stage > 0) {
+      Stamp below = stamp_of(work);
+      --below.stage;
+      check_stamp(input, below);
+    }
+    ForwardResult result;
+    if (!is_last(work.stage)) {
+      result.output = std::make_unique<StampedPayload>(
+          stamp_of(work), stages_[work.stage].boundary_bytes);
+    }
+    if (keep == Keep::kNothing) return result;
+    auto stash = std::make_unique<EmulatedStash>();
+    stash->stamp = stamp_of(work);
+    stash->complete = keep == Keep::kGraph;
+    stash->weights = weights;
+    result.stash = std::move(stash);
+    return result;
+  }
+
+  void recompute(const Work& work, Stash& stash) override {
+    const Wait wait(stages_[work.stage].forward_s);
+    check_stash(work, stash);
+    dynamic_cast<EmulatedStash&>(stash).complete = true;
+  }
+
+  PayloadPtr backward(const Work& work, Stash& stash,
+                      PayloadPtr gradient) override {
+    const EmulatedStage& stage = stages_[work.stage];
+    const Wait wait((stage.input_grad_s + stage.weight_grad_s) /
+                    schedule_.parts);
+    add_gradient(work);
+    return pass_gradient(work, stash, gradient);
+  }
+
+  PayloadPtr input_grad(const Work& work, Stash& stash,
+                        PayloadPtr gradient) override {
+    const Wait wait(stages_[work.stage].input_grad_s / schedule_.parts);
+    return pass_gradient(work, stash, gradient);
+  }
+
+  void weight_grad(const Work& work, Stash& stash) override {
+    const Wait wait(stages_[work.stage].weight_grad_s / schedule_.parts);
+    check_stash(work, stash);
+    add_gradient(work);
+  }
+
+  NumberBuffer gradient(const SumGroup& group) override {
+    if (is_tied(group)) return {&tied_.value, 1};
+    std::vector<float>& numbers = gradient_of(group.members[0].stage);
+    return {numbers.data(), numbers.size()};
+  }
+
+  WeightsPtr update(const UpdateOrder& order,
+                    const WeightsPtr& current) override {
+    const Wait wait(stages_[order.stage].update_s);
+    check_gradient(order);
+    if (!order.keep_current) return current;
+    return std::make_shared<EmulatedWeights>();
+  }
+
+  NumberBuffer updated_shards(const SumGroup& /*group*/,
+                              int /*stage*/) override {
+    return {};
+  }
+
+  Ballot ballot(int /*step*/) override { return {}; }
+
+  PayloadPtr empty_payload(const Work& work, bool is_gradient) override {
+    const int below = is_gradient ? work.stage : work.stage - 1;
+    const std::size_t bytes = stages_[below].boundary_bytes;
+    return std::make_unique<StampedPayload>(
+        Stamp{}, is_gradient ? bytes / schedule_.parts : bytes);
+  }
+
+ private:
+  // Ends `seconds` after it was made, however long the work in between took.
+  class Wait {
+   public:
+    explicit Wait(double seconds)
+        : until_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                    std::chrono::duration<double>(seconds))) {}
+    Wait(const Wait&) = delete;
+    Wait& operator=(const Wait&) = delete;
+    ~Wait() { std::this_thread::sleep_until(until_); }
+
+   private:
+    Clock::time_point until_;
+  };
+
+  // Each backward adds its micro-batch's number to the first element; all
+  // numbers are small integers, so sums are exact.
+  struct Tied {
+    float value = 0;
+    int step = -1;  // of its last update
+  };
+
+  [[nodiscard]] bool is_last(int stage) const {
+    return stage + 1 == schedule_.stages();
+  }
+  [[nodiscard]] static bool is_tied(const SumGroup& group) {
+    return group.members.front().stage != group.members.back().stage;
+  }
+  [[nodiscard]] static float worth(int micro) {
+    return static_cast<float>(micro + 1);
+  }
+
+  void check_stash(const Work& work, Stash& stash) const {
+    const Stamp& stamp = dynamic_cast<EmulatedStash&>(stash).stamp;
+    CHIMERA_CHECK(stamp.stage == work.stage && stamp.micro == work.micro &&
+                      stamp.step == work.step,
+                  "a backward was given another one's stash");
+  }
+
+  PayloadPtr pass_gradient(const Work& work, Stash& stash,
+                           const PayloadPtr& gradient) {
+    check_stash(work, stash);
+    CHIMERA_CHECK(dynamic_cast<EmulatedStash&>(stash).complete,
+                  "a backward came before its recomputation");
+    if (!is_last(work.stage)) {
+      Stamp above = stamp_of(work);
+      ++above.stage;
+      check_stamp(gradient, above);
+    }
+    if (work.stage == 0) return nullptr;
+    return std::make_unique<StampedPayload>(
+        stamp_of(work),
+        stages_[work.stage - 1].boundary_bytes / schedule_.parts);
+  }
+
+  std::vector<float>& gradient_of(int stage) {
+    std::vector<float>& numbers = gradients_[stage];
+    if (numbers.empty()) {
+      numbers.resize(
+          std::max<std::size_t>(1, stages_[stage].gradient_bytes / 4));
+    }
+    return numbers;
+  }
+
+  void add_gradient(const Work& work) {
+    gradient_of(work.stage)[0] += worth(work.micro);
+    if (work.stage == 0 || is_last(work.stage))
+      tied_.value += worth(work.micro);
+  }
+
+  // After the sum, every holder has the whole mini-batch's gradient, or, where
+  // each micro-batch has its own update, that micro-batch's.
+  void check_gradient(const UpdateOrder& order) {
+    float expected = 0;
+    for (int micro = 0; micro < schedule_.micros; ++micro) {
+      if (order.micro == kNone || order.micro == micro) {
+        expected += worth(micro);
+      }
+    }
+    expected *= static_cast<float>(schedule_.parts * schedule_.width);
+    float& sum = gradient_of(order.stage)[0];
+    CHIMERA_CHECK_EQ(sum, expected);
+    sum = 0;
+    check_tied(order, 2 * expected);
+  }
+
+  void check_tied(const UpdateOrder& order, float expected) {
+    const bool tied =
+        std::any_of(schedule_.groups.begin(), schedule_.groups.end(), is_tied);
+    const bool shares = order.stage == 0 || is_last(order.stage);
+    // A worker that holds both stages updates the shared weight once.
+    if (!tied || !shares || tied_.step == order.step) return;
+    CHIMERA_CHECK_EQ(tied_.value, expected);
+    tied_.value = 0;
+    tied_.step = order.step;
+  }
+
+  const Schedule& schedule_;
+  std::vector<EmulatedStage> stages_;
+  std::map<int, std::vector<float>> gradients_;  // by stage
+  Tied tied_;
+};
+
+}  // namespace
+
+std::unique_ptr<StageCompute> make_emulated(const Schedule& lowered,
+                                            std::vector<EmulatedStage> stages) {
+  return std::make_unique<Emulated>(lowered, std::move(stages));
+}
+
+}  // namespace chimera

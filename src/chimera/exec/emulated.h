@@ -1,0 +1,28 @@
+// Stages that wait instead of computing. Times, sizes, messages and sums are
+// those of a real run, so that many workers can be run and measured on a few
+// cores; what passes between stages is stamped and checked, so that a run also
+// proves that everything reached its place.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "chimera/exec/stage_compute.h"
+
+namespace chimera {
+
+struct EmulatedStage {
+  double forward_s = 0;
+  double input_grad_s = 0;
+  double weight_grad_s = 0;
+  double update_s = 0;
+  std::size_t boundary_bytes = 0;  // between this stage and the next
+  std::size_t gradient_bytes = 0;
+};
+
+// REQUIRES: one entry of `stages` per stage; `lowered` outlives the result.
+[[nodiscard]] std::unique_ptr<StageCompute> make_emulated(
+    const Schedule& lowered, std::vector<EmulatedStage> stages);
+
+}  // namespace chimera

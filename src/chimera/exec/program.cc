@@ -1,0 +1,102 @@
+#include "chimera/exec/program.h"
+
+#include <algorithm>
+
+#include "chimera/base/check.h"
+
+namespace chimera {
+namespace {
+
+void sort_unique(std::vector<int>& numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+}
+
+}  // namespace
+
+RankPlace place_of(const Schedule& schedule, int rank) {
+  return {rank / schedule.workers(), rank % schedule.workers()};
+}
+
+int rank_of(const Schedule& schedule, const RankPlace& place) {
+  return place.copy * schedule.workers() + place.worker;
+}
+
+int num_ranks(const Schedule& schedule) {
+  return schedule.workers() * schedule.width;
+}
+
+std::vector<int> member_ranks(const Schedule& schedule, const SumGroup& group) {
+  std::vector<int> ranks;
+  for (int copy = 0; copy < schedule.width; ++copy) {
+    for (const Member& member : group.members) {
+      const int worker = schedule.placement.worker(member.pipe, member.stage);
+      ranks.push_back(rank_of(schedule, {copy, worker}));
+    }
+  }
+  sort_unique(ranks);
+  return ranks;
+}
+
+std::vector<int> stages_of(const Placement& placement, int worker) {
+  std::vector<int> stages;
+  for (const std::vector<int>& pipe : placement.worker_of) {
+    for (int stage = 0; stage < placement.stages(); ++stage) {
+      if (pipe[stage] == worker) stages.push_back(stage);
+    }
+  }
+  sort_unique(stages);
+  return stages;
+}
+
+Program::Program(const Schedule& schedule, int rank)
+    : schedule_(schedule),
+      place_(place_of(schedule, rank)),
+      index_(schedule),
+      recomputed_(index_.cells(), false),
+      groups_of_(schedule.stages()) {
+  CHIMERA_CHECK(is_lowered(schedule), "only a lowered schedule can run");
+  for (const SumGroup& group : schedule.groups) {
+    members_.push_back(member_ranks(schedule, group));
+    std::vector<int> stages;
+    for (const Member& member : group.members) stages.push_back(member.stage);
+    sort_unique(stages);
+    for (const int stage : stages) groups_of_[stage].push_back(group.id);
+  }
+  // All ranks drain the same number of rounds, so that their steps agree.
+  for (const ActionList& actions : schedule.actions) {
+    for (const Action& action : actions) {
+      closing_rounds_ = std::max<int>(closing_rounds_, -action.step);
+    }
+  }
+  note_list();
+}
+
+void Program::note_list() {
+  bool voted = false;
+  for (const Action& action : list()) {
+    if (action.op == Op::kN) voted = true;
+    if (action.op == Op::kU && voted) vote_gates_update_ = true;
+    // An asynchronous update that is not of one micro-batch is 2BW's.
+    if (action.op == Op::kU && action.micro == kNone) {
+      double_buffered_ = is_asynchronous(schedule_);
+    }
+    if (action.op == Op::kR) {
+      recomputed_[index_.cell(action.stage, action.micro)] = true;
+    }
+  }
+}
+
+Schedule forward_only(const Schedule& lowered) {
+  Schedule forward = lowered;
+  forward.groups.clear();
+  for (ActionList& list : forward.actions) {
+    std::erase_if(list, [](const Action& action) {
+      return action.op != Op::kF && action.op != Op::kRF &&
+             action.op != Op::kSF && action.op != Op::kN;
+    });
+  }
+  return forward;
+}
+
+}  // namespace chimera

@@ -1,0 +1,87 @@
+// One rank's view of a lowered schedule: its list, and what follows from the
+// schedule alone, worked out once before the first step.
+#pragma once
+
+#include <vector>
+
+#include "chimera/schedule/micro_index.h"
+#include "chimera/schedule/schedule.h"
+
+namespace chimera {
+
+// Worker w of copy c is rank c * depth + w.
+struct RankPlace {
+  int copy = 0;
+  int worker = 0;
+};
+[[nodiscard]] RankPlace place_of(const Schedule& schedule, int rank);
+[[nodiscard]] int rank_of(const Schedule& schedule, const RankPlace& place);
+[[nodiscard]] int num_ranks(const Schedule& schedule);
+
+// Which ranks add up a group's gradients, ascending.
+[[nodiscard]] std::vector<int> member_ranks(const Schedule& schedule,
+                                            const SumGroup& group);
+
+// The stages that a worker holds, each once, ascending.
+[[nodiscard]] std::vector<int> stages_of(const Placement& placement,
+                                         int worker);
+
+class Program {
+ public:
+  // REQUIRES: `schedule` is lowered, validates clean and outlives this.
+  Program(const Schedule& schedule, int rank);
+
+  [[nodiscard]] const Schedule& schedule() const { return schedule_; }
+  [[nodiscard]] const RankPlace& place() const { return place_; }
+  [[nodiscard]] const ActionList& list() const {
+    return schedule_.actions[place_.worker];
+  }
+  [[nodiscard]] const MicroIndex& index() const { return index_; }
+
+  // Rounds after the last step's own that drain work in flight.
+  [[nodiscard]] int closing_rounds() const { return closing_rounds_; }
+  // Updates after the vote in the list wait for it.
+  [[nodiscard]] bool vote_gates_update() const { return vote_gates_update_; }
+  // Forwards use the weights one update behind (PipeDream-2BW).
+  [[nodiscard]] bool is_double_buffered() const { return double_buffered_; }
+  [[nodiscard]] bool is_recomputed(int stage, int micro) const {
+    return recomputed_[index_.cell(stage, micro)];
+  }
+  [[nodiscard]] bool is_last_stage(int stage) const {
+    return stage + 1 == schedule_.stages();
+  }
+  // Whether `stage` of this pipe is this worker's own.
+  [[nodiscard]] bool is_here(int pipe, int stage) const {
+    return schedule_.placement.worker(pipe, stage) == place_.worker;
+  }
+  [[nodiscard]] int rank_of_worker(int worker) const {
+    return rank_of(schedule_, {place_.copy, worker});
+  }
+
+  [[nodiscard]] const std::vector<int>& members(int group) const {
+    return members_[group];
+  }
+  // Groups that `stage`'s update waits for.
+  [[nodiscard]] const std::vector<int>& groups_of(int stage) const {
+    return groups_of_[stage];
+  }
+
+ private:
+  void note_list();
+
+  const Schedule& schedule_;
+  RankPlace place_;
+  MicroIndex index_;
+  int closing_rounds_ = 0;
+  bool vote_gates_update_ = false;
+  bool double_buffered_ = false;
+  std::vector<bool> recomputed_;             // [cell]
+  std::vector<std::vector<int>> members_;    // [group], ranks
+  std::vector<std::vector<int>> groups_of_;  // [stage]
+};
+
+// Only the forwards of a lowered schedule, with their messages and the vote:
+// what an evaluation runs. As a part of the list's order it finishes too.
+[[nodiscard]] Schedule forward_only(const Schedule& lowered);
+
+}  // namespace chimera

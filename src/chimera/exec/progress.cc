@@ -1,0 +1,75 @@
+#include "chimera/exec/progress.h"
+
+namespace chimera {
+namespace {
+
+const char* deed(Op op) {
+  switch (op) {
+    case Op::kF:
+      return "forward";
+    case Op::kB:
+      return "backward";
+    case Op::kI:
+      return "input gradient";
+    case Op::kW:
+      return "weight gradient";
+    case Op::kU:
+      return "update";
+    case Op::kR:
+      return "recomputation";
+    case Op::kRF:
+      return "receive of an activation";
+    case Op::kRB:
+      return "receive of a gradient";
+    case Op::kSF:
+      return "send of an activation";
+    case Op::kSB:
+      return "send of a gradient";
+    case Op::kG:
+      return "gradient sum";
+    case Op::kN:
+      return "vote";
+  }
+  return "";
+}
+
+}  // namespace
+
+// Positions count from 1 here, so that 0 is left for "nothing yet".
+std::uint64_t encode(const Progress& progress) {
+  return static_cast<std::uint64_t>(progress.step) << 32 |
+         static_cast<std::uint32_t>(progress.position + 1);
+}
+
+std::string describe(const Action& action) {
+  std::string text = deed(action.op);
+  if (action.group != kNone) {
+    return text + " of group " + std::to_string(action.group);
+  }
+  if (action.stage != kNone)
+    text += " of stage " + std::to_string(action.stage);
+  if (action.micro != kNone) {
+    text += ", micro-batch " + std::to_string(action.micro);
+  }
+  return text;
+}
+
+std::string describe_rank(const Schedule& schedule, int rank) {
+  const RankPlace place = place_of(schedule, rank);
+  std::string text = "worker " + std::to_string(place.worker);
+  if (schedule.width > 1) text += " of copy " + std::to_string(place.copy);
+  return text;
+}
+
+std::string describe_progress(const Schedule& schedule, int rank,
+                              std::uint64_t progress) {
+  if (progress == 0) return "nothing yet";
+  const auto position = static_cast<std::uint32_t>(progress) - 1;
+  const ActionList& list = schedule.actions[place_of(schedule, rank).worker];
+  // Another list than the peer's, if it is in an evaluation and we are not.
+  if (position >= list.size()) return "in another phase of the run";
+  return describe(list[position]) + " (step " +
+         std::to_string((progress >> 32) + 1) + ")";
+}
+
+}  // namespace chimera

@@ -1,0 +1,29 @@
+// Where a rank stands, packed into one number that its transport can publish,
+// and told again in words.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "chimera/exec/program.h"
+
+namespace chimera {
+
+struct Progress {
+  int step = 0;
+  int position = 0;  // in its list
+};
+
+[[nodiscard]] std::uint64_t encode(const Progress& progress);
+
+// "forward of stage 1, micro-batch 3 (step 5)"; "nothing yet" for 0.
+[[nodiscard]] std::string describe_progress(const Schedule& schedule, int rank,
+                                            std::uint64_t progress);
+
+// "forward of stage 1, micro-batch 3".
+[[nodiscard]] std::string describe(const Action& action);
+
+// "worker 2", "worker 2 of copy 1".
+[[nodiscard]] std::string describe_rank(const Schedule& schedule, int rank);
+
+}  // namespace chimera

@@ -1,0 +1,66 @@
+#include "chimera/exec/run_threads.h"
+
+#include <sys/prctl.h>
+
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#include "chimera/comm/comm_error.h"
+
+namespace chimera {
+namespace {
+
+// The failure that started it all: whatever a rank threw before it was woken
+// by somebody else's.
+class FirstFailure {
+ public:
+  // Called in a catch block.
+  void note() {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::current_exception();
+  }
+  void rethrow() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace
+
+void run_threads(
+    const ThreadsOptions& options,
+    const std::function<std::unique_ptr<StageCompute>(int rank)>& make,
+    const std::function<void(const RankSite& site)>& body) {
+  std::vector<std::unique_ptr<StageCompute>> computes(options.ranks);
+  ThreadsWorld world(options);
+  FirstFailure failure;
+  const auto run = [&](int rank) {
+    // Waits end when they should, not up to 50 us later.
+    prctl(PR_SET_TIMERSLACK, 1000UL);
+    try {
+      computes[rank] = make(rank);
+      body({world.at(rank), *computes[rank]});
+    } catch (const std::exception& error) {
+      failure.note();
+      world.at(rank).abort(error.what());
+    }
+  };
+  std::vector<std::thread> threads;
+  try {
+    for (int rank = 0; rank < options.ranks; ++rank) {
+      threads.emplace_back(run, rank);
+    }
+  } catch (const std::system_error& error) {  // no more threads to be had
+    failure.note();
+    world.at(0).abort(error.what());
+  }
+  for (std::thread& thread : threads) thread.join();
+  failure.rethrow();
+}
+
+}  // namespace chimera

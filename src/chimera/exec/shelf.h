@@ -1,0 +1,55 @@
+// A small store of things put aside under (number, step) until they are asked
+// for. Few lie there at once, so a search is a short walk, and nothing is
+// allocated once it has grown.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "chimera/base/check.h"
+
+namespace chimera {
+
+template <class T>
+class Shelf {
+ public:
+  void put(std::size_t number, int step, T thing) {
+    items_.push_back({number, step, std::move(thing)});
+  }
+
+  // REQUIRES (here and below): it is there.
+  [[nodiscard]] T& find(std::size_t number, int step) {
+    return position(number, step)->thing;
+  }
+  T take(std::size_t number, int step) {
+    const auto item = position(number, step);
+    T thing = std::move(item->thing);
+    if (item != items_.end() - 1) *item = std::move(items_.back());
+    items_.pop_back();
+    return thing;
+  }
+
+  [[nodiscard]] bool empty() const { return items_.empty(); }
+
+ private:
+  struct Item {
+    std::size_t number;
+    int step;
+    T thing;
+  };
+
+  auto position(std::size_t number, int step) {
+    const auto item =
+        std::find_if(items_.begin(), items_.end(), [&](const Item& candidate) {
+          return candidate.number == number && candidate.step == step;
+        });
+    CHIMERA_CHECK(item != items_.end(), "asked for what was not put aside");
+    return item;
+  }
+
+  std::vector<Item> items_;
+};
+
+}  // namespace chimera

@@ -1,0 +1,114 @@
+// What a stage can do, without saying how: the runtime walks schedules over
+// this interface, and emulated stages or libtorch stand behind it. One object
+// per rank, used by that rank's thread only.
+//
+// The runtime owns what lives between actions (stashes, weight versions,
+// payloads) and hands it back; what is inside is the implementation's.
+#pragma once
+
+#include <memory>
+
+#include "chimera/comm/transport.h"
+#include "chimera/schedule/schedule.h"
+
+namespace chimera {
+
+// Which work: the action's numbers and the absolute step.
+struct Work {
+  int pipe = 0;
+  int stage = 0;
+  int micro = 0;
+  int part = 0;
+  int step = 0;
+  bool training = true;  // false: evaluation, nothing is kept
+};
+
+// What a forward keeps for its backward.
+class Stash {
+ public:
+  Stash() = default;
+  Stash(const Stash&) = delete;
+  Stash& operator=(const Stash&) = delete;
+  virtual ~Stash() = default;
+};
+using StashPtr = std::unique_ptr<Stash>;
+
+// One version of a stage's weights.
+class Weights {
+ public:
+  Weights() = default;
+  Weights(const Weights&) = delete;
+  Weights& operator=(const Weights&) = delete;
+  virtual ~Weights() = default;
+};
+using WeightsPtr = std::shared_ptr<Weights>;
+
+enum class Keep {
+  kGraph,    // everything the backward needs
+  kInput,    // enough to recompute
+  kNothing,  // evaluation
+};
+
+struct ForwardResult {
+  PayloadPtr output;  // null from the last stage, which keeps its loss
+  StashPtr stash;     // null with kNothing
+};
+
+struct UpdateOrder {
+  int stage = 0;
+  int step = 0;
+  int micro = kNone;  // where every micro-batch has its own update
+  // Somebody still needs the current values: make new ones.
+  bool keep_current = false;
+  // The step's vote, where the update waits for it; else null.
+  const Ballot* vote = nullptr;
+};
+
+class StageCompute {
+ public:
+  StageCompute() = default;
+  StageCompute(const StageCompute&) = delete;
+  StageCompute& operator=(const StageCompute&) = delete;
+  virtual ~StageCompute() = default;
+
+  [[nodiscard]] virtual WeightsPtr initial_weights(int stage) = 0;
+
+  // `input` is the output of the stage below; null for stage 0.
+  [[nodiscard]] virtual ForwardResult forward(const Work& work,
+                                              const WeightsPtr& weights,
+                                              PayloadPtr input, Keep keep) = 0;
+  // Completes the stash of a forward with Keep::kInput.
+  virtual void recompute(const Work& work, Stash& stash) = 0;
+  // `gradient` is what the stage above returned; null for the last stage.
+  // Returns the gradient for the stage below; null from stage 0.
+  [[nodiscard]] virtual PayloadPtr backward(const Work& work, Stash& stash,
+                                            PayloadPtr gradient) = 0;
+  // The same in two halves.
+  [[nodiscard]] virtual PayloadPtr input_grad(const Work& work, Stash& stash,
+                                              PayloadPtr gradient) = 0;
+  virtual void weight_grad(const Work& work, Stash& stash) = 0;
+
+  // This rank's gradient of the weights that `group` shares, its own members
+  // added up. The sum over all ranks will replace it before the next update.
+  [[nodiscard]] virtual NumberBuffer gradient(const SumGroup& group) = 0;
+
+  // Returns `current` itself, changed, or a new version.
+  [[nodiscard]] virtual WeightsPtr update(const UpdateOrder& order,
+                                          const WeightsPtr& current) = 0;
+
+  // Where each rank has updated only its shard of what `group` shares: the
+  // weights that the ranks now gather from each other. Asked after `stage`'s
+  // update; empty if there is nothing to gather.
+  [[nodiscard]] virtual NumberBuffer updated_shards(const SumGroup& group,
+                                                    int stage) = 0;
+
+  // This rank's part of the step's vote, once its sums are complete.
+  [[nodiscard]] virtual Ballot ballot(int step) = 0;
+
+  // Something to receive into: the activation that enters work.stage, or the
+  // gradient that comes back to it.
+  [[nodiscard]] virtual PayloadPtr empty_payload(const Work& work,
+                                                 bool is_gradient) = 0;
+};
+
+}  // namespace chimera

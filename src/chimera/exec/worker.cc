@@ -1,0 +1,199 @@
+#include "chimera/exec/worker.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "chimera/base/check.h"
+#include "chimera/exec/progress.h"
+
+namespace chimera {
+
+Worker::Worker(Transport& transport, StageCompute& compute,
+               const WorkerOptions& options)
+    : transport_(transport),
+      compute_(compute),
+      options_(options),
+      recorder_(options.recorder, transport.rank()) {}
+
+int Worker::run(const Program& program, const Stretch& stretch) {
+  program_ = &program;
+  stretch_ = stretch;
+  const ActionList& list = program.list();
+  // stretch_.end may come nearer while this runs.
+  for (int round = stretch.first;
+       round < stretch_.end + program.closing_rounds(); ++round) {
+    recorder_.begin_round(round);
+    for (size_t at = 0; at < list.size(); ++at) {
+      const int step = round + list[at].step;
+      if (step < stretch.first || step >= stretch_.end) continue;
+      transport_.report_progress(
+          encode({.step = step, .position = static_cast<int>(at)}));
+      perform(list[at], step);
+    }
+  }
+  if (open_vote_) read_vote();
+  for (auto& [stage, versions] : versions_) (void)weights(stage);
+  CHIMERA_CHECK(held_.empty() && made_.empty() && open_sums_.empty(),
+                "work is left over at the end of a stretch");
+  return stretch_.end;
+}
+
+void Worker::perform(const Action& action, int step) {
+  switch (action.op) {
+    case Op::kF:
+      return forward(action, step);
+    case Op::kR:
+      return recompute(action, step);
+    case Op::kB:
+    case Op::kI:
+    case Op::kW:
+      return backward(action, step);
+    case Op::kU:
+      return update(action, step);
+    case Op::kRF:
+    case Op::kRB:
+      return post(action, step);
+    case Op::kSF:
+    case Op::kSB:
+      return send(action, step);
+    case Op::kG:
+      return start_sum(action, step);
+    case Op::kN:
+      return start_vote(step);
+  }
+}
+
+template <class Compute>
+auto Worker::timed(const Action& action, int step, int version,
+                   const Compute& compute) {
+  const Clock::time_point start = Clock::now();
+  const auto record = [&] {
+    recorder_.compute(action, step, {start, Clock::now()}, version);
+  };
+  if constexpr (std::is_void_v<decltype(compute())>) {
+    compute();
+    record();
+  } else {
+    auto result = compute();
+    record();
+    return result;
+  }
+}
+
+void Worker::forward(const Action& action, int step) {
+  int version = 0;
+  const WeightsPtr weights = weights_for(action, step, version);
+  PayloadPtr input = input_of(action, step);
+  const bool recomputed = program_->is_recomputed(action.stage, action.micro);
+  Keep keep = Keep::kNothing;
+  if (stretch_.training) keep = recomputed ? Keep::kInput : Keep::kGraph;
+  if (keep == Keep::kGraph) count_held(+1);
+  ForwardResult result = timed(action, step, version, [&] {
+    return compute_.forward(work_of(action, step), weights, std::move(input),
+                            keep);
+  });
+  const MicroIndex& index = program_->index();
+  if (result.output) {
+    made_.put(index.made_by(action), step, std::move(result.output));
+  }
+  if (keep != Keep::kNothing) {
+    held_.put(index.cell(action.stage, action.micro), step,
+              {.stash = std::move(result.stash), .version = version});
+  }
+}
+
+void Worker::recompute(const Action& action, int step) {
+  Held& held =
+      held_.find(program_->index().cell(action.stage, action.micro), step);
+  count_held(+1);
+  timed(action, step, held.version,
+        [&] { compute_.recompute(work_of(action, step), *held.stash); });
+}
+
+void Worker::backward(const Action& action, int step) {
+  const size_t cell = program_->index().cell(action.stage, action.micro);
+  Held& held = held_.find(cell, step);
+  const Work work = work_of(action, step);
+  PayloadPtr gradient;
+  if (gives_gradient(action.op)) gradient = input_of(action, step);
+  PayloadPtr passed_on = timed(action, step, held.version, [&]() -> PayloadPtr {
+    switch (action.op) {
+      case Op::kB:
+        return compute_.backward(work, *held.stash, std::move(gradient));
+      case Op::kI:
+        return compute_.input_grad(work, *held.stash, std::move(gradient));
+      default:
+        compute_.weight_grad(work, *held.stash);
+        return nullptr;
+    }
+  });
+  if (passed_on) {
+    made_.put(program_->index().made_by(action), step, std::move(passed_on));
+  }
+  if (!gives_weight_gradient(action.op)) return;
+  if (++held.parts_done < program_->schedule().parts) return;
+  held_.take(cell, step);
+  count_held(-1);
+}
+
+void Worker::update(const Action& action, int step) {
+  for (const int group : program_->groups_of(action.stage)) {
+    finish_sum({.group = group,
+                .number = std::max(action.micro, 0),
+                .step = step + stretch_.offset});
+  }
+  const bool gated = program_->vote_gates_update();
+  if (gated && open_vote_) read_vote();
+  Versions& versions = this->versions(action.stage);
+  (void)weights(action.stage);  // a gather of its last update may be under way
+  const bool double_buffered = program_->is_double_buffered();
+  if (double_buffered) versions.previous = versions.newest;
+  const UpdateOrder order{.stage = action.stage,
+                          .step = step,
+                          .micro = action.micro,
+                          .keep_current = versions.newest.use_count() > 1,
+                          .vote = gated ? &vote_ : nullptr};
+  versions.newest = timed(action, step, versions.number, [&] {
+    return compute_.update(order, versions.newest);
+  });
+  ++versions.number;
+  gather_shards(action, step);
+}
+
+Worker::Versions& Worker::versions(int stage) {
+  Versions& versions = versions_[stage];
+  if (!versions.newest) versions.newest = compute_.initial_weights(stage);
+  return versions;
+}
+
+WeightsPtr Worker::weights_for(const Action& action, int step, int& version) {
+  (void)weights(action.stage);
+  const Versions& versions = this->versions(action.stage);
+  version = versions.number;
+  // 2BW: step k runs on the weights after k - 1 updates, on every stage,
+  // whether or not this one has already seen the k-th.
+  if (!stretch_.training || !program_->is_double_buffered()) {
+    return versions.newest;
+  }
+  version = std::max(0, step - 1);
+  if (version == versions.number) return versions.newest;
+  CHIMERA_CHECK_EQ(version, versions.number - 1);
+  return versions.previous;
+}
+
+void Worker::count_held(int change) {
+  num_held_ += change;
+  peak_ = std::max(
+      peak_, static_cast<double>(num_held_) / program_->schedule().chunks());
+}
+
+Work Worker::work_of(const Action& action, int step) const {
+  return {.pipe = action.pipe,
+          .stage = action.stage,
+          .micro = action.micro,
+          .part = action.part,
+          .step = step,
+          .training = stretch_.training};
+}
+
+}  // namespace chimera

@@ -1,0 +1,147 @@
+// What a worker does with others: messages, sums, gathers, the vote.
+#include <algorithm>
+
+#include "chimera/exec/progress.h"
+#include "chimera/exec/worker.h"
+
+namespace chimera {
+
+PayloadPtr Worker::input_of(const Action& action, int step) {
+  const size_t needed = program_->index().needed_by(action);
+  if (needed == MicroIndex::kNothing) return nullptr;
+  const bool forward = action.op == Op::kF;
+  const int source = forward ? action.stage - 1 : action.stage + 1;
+  if (program_->is_here(action.pipe, source)) return made_.take(needed, step);
+  const Placement& placement = program_->schedule().placement;
+  const int from =
+      program_->rank_of_worker(placement.worker(action.pipe, source));
+  Received received = waiting(
+      action, step, forward ? "an activation" : "a gradient",
+      [&] { return transport_.receive(message_id(needed, step), from); });
+  Action send = action;
+  send.op = forward ? Op::kSF : Op::kSB;
+  send.stage = source;
+  send.peer = program_->place().worker;
+  recorder_.message(send, from, step, received.span);
+  return std::move(received.payload);
+}
+
+void Worker::post(const Action& action, int step) {
+  const bool forward = action.op == Op::kRF;
+  const MicroIndex& index = program_->index();
+  const size_t needed =
+      forward ? index.activation(action.stage - 1, action.micro)
+              : index.gradient(action.stage + 1, action.micro, action.part);
+  transport_.post_receive(message_id(needed, step),
+                          program_->rank_of_worker(action.peer),
+                          [this, work = work_of(action, step), forward] {
+                            return compute_.empty_payload(work, !forward);
+                          });
+}
+
+void Worker::send(const Action& action, int step) {
+  const MicroIndex& index = program_->index();
+  const size_t made =
+      action.op == Op::kSF
+          ? index.activation(action.stage, action.micro)
+          : index.gradient(action.stage, action.micro, action.part);
+  transport_.send(message_id(made, step), program_->rank_of_worker(action.peer),
+                  made_.take(made, step));
+}
+
+void Worker::start_sum(const Action& action, int step) {
+  const SumGroup& group = program_->schedule().groups[action.group];
+  const NumberBuffer buffer = compute_.gradient(group);
+  // A group on one rank is local: its members are added up already.
+  if (program_->members(action.group).size() == 1) return;
+  const CollectiveId id{.group = action.group,
+                        .number = std::max(action.micro, 0),
+                        .step = step + stretch_.offset};
+  transport_.start_collective(id, program_->members(action.group), buffer);
+  open_sums_.push_back({id, action});
+}
+
+void Worker::finish_sum(const CollectiveId& id) {
+  const auto sum =
+      std::find_if(open_sums_.begin(), open_sums_.end(),
+                   [&](const OpenSum& open) { return open.id == id; });
+  if (sum == open_sums_.end()) return;
+  const int step = id.step - stretch_.offset;
+  const Span span = waiting(sum->action, step, "a gradient sum",
+                            [&] { return transport_.wait_collective(id); });
+  recorder_.collective(sum->action, step, span);
+  open_sums_.erase(sum);
+}
+
+void Worker::start_vote(int step) {
+  while (!open_sums_.empty()) finish_sum(open_sums_.front().id);
+  if (open_vote_) read_vote();
+  Ballot ballot = compute_.ballot(step);
+  ballot.busy_s = recorder_.take_busy_s();
+  open_vote_ = step;
+  vote_started_ = Clock::now();
+  transport_.start_vote(step + stretch_.offset, ballot);
+}
+
+// Every rank reads the vote at the same place of its list, so all stop after
+// the same step: this one where updates wait for the vote, else the next,
+// which is under way.
+void Worker::read_vote() {
+  const int step = *open_vote_;
+  open_vote_.reset();
+  vote_ = waiting({.op = Op::kN}, step, "the vote of all workers",
+                  [&] { return transport_.wait_vote(step + stretch_.offset); });
+  recorder_.vote(step, {vote_started_, Clock::now()});
+  if (vote_.stop > 0) {
+    const int last = program_->vote_gates_update() ? step : step + 1;
+    stretch_.end = std::min(stretch_.end, last + 1);
+  }
+  if (options_.on_vote) options_.on_vote(step, vote_);
+}
+
+void Worker::gather_shards(const Action& action, int step) {
+  for (const int group : program_->groups_of(action.stage)) {
+    const NumberBuffer buffer = compute_.updated_shards(
+        program_->schedule().groups[group], action.stage);
+    const std::vector<int>& members = program_->members(group);
+    if (buffer.count == 0 || members.size() == 1) continue;
+    const CollectiveId id{.kind = CollectiveId::Kind::kGather,
+                          .group = group,
+                          .number = std::max(action.micro, 0),
+                          .step = step + stretch_.offset};
+    transport_.start_collective(id, members, buffer);
+    versions(action.stage).gathers.push_back(id);
+  }
+}
+
+const WeightsPtr& Worker::weights(int stage) {
+  Versions& versions = this->versions(stage);
+  for (const CollectiveId& id : versions.gathers) {
+    const Action update{.op = Op::kU, .stage = stage};
+    (void)waiting(update, id.step, "the other shards of the update",
+                  [&] { return transport_.wait_collective(id); });
+  }
+  versions.gathers.clear();
+  return versions.newest;
+}
+
+MessageId Worker::message_id(size_t index, int step) const {
+  return {static_cast<std::int64_t>(index), step + stretch_.offset};
+}
+
+void Worker::explain(const TimeoutError& error, const Action& action, int step,
+                     const char* what) const {
+  const Schedule& schedule = program_->schedule();
+  std::string text = describe_rank(schedule, transport_.rank()) + ", step " +
+                     std::to_string(step + 1) + ", " + describe(action) +
+                     ": waited in vain for " + what;
+  if (error.peer() >= 0) {
+    text += " from " + describe_rank(schedule, error.peer()) +
+            ", whose last action was " +
+            describe_progress(schedule, error.peer(),
+                              transport_.progress_of(error.peer()));
+  }
+  throw TimeoutError(text, error.peer());
+}
+
+}  // namespace chimera

@@ -1,0 +1,235 @@
+// What happens when things do not go to plan. (That every schedule runs is
+// shown by tests/runtime_test.cc.)
+#include "chimera/exec/worker.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "chimera/comm/comm_error.h"
+#include "chimera/exec/emulated.h"
+#include "chimera/exec/run_threads.h"
+#include "chimera/schedule/lower.h"
+#include "chimera/schedule/scheme.h"
+
+namespace chimera {
+namespace {
+
+using ::testing::HasSubstr;
+
+Schedule lowered(const std::string& scheme, const LowerOptions& options = {}) {
+  return lower(
+      make_schedule({.scheme = scheme, .depth = 4, .micros = 4}).value(),
+      options);
+}
+
+// Emulated stages of which single actions can be changed.
+class Meddler final : public StageCompute {
+ public:
+  explicit Meddler(const Schedule& schedule)
+      : inner_(make_emulated(schedule,
+                             std::vector<EmulatedStage>(schedule.stages()))) {}
+
+  std::function<void(const Work&)> before_forward;
+  std::function<void(Ballot&, int step)> on_ballot;
+  std::vector<const Ballot*> votes_seen;
+
+  WeightsPtr initial_weights(int stage) override {
+    return inner_->initial_weights(stage);
+  }
+  ForwardResult forward(const Work& work, const WeightsPtr& weights,
+                        PayloadPtr input, Keep keep) override {
+    if (before_forward) before_forward(work);
+    return inner_->forward(work, weights, std::move(input), keep);
+  }
+  void recompute(const Work& work, Stash& stash) override {
+    inner_->recompute(work, stash);
+  }
+  PayloadPtr backward(const Work& work, Stash& stash,
+                      PayloadPtr gradient) override {
+    return inner_->backward(work, stash, std::move(gradient));
+  }
+  PayloadPtr input_grad(const Work& work, Stash& stash,
+                        PayloadPtr gradient) override {
+    return inner_->input_grad(work, stash, std::move(gradient));
+  }
+  void weight_grad(const Work& work, Stash& stash) override {
+    inner_->weight_grad(work, stash);
+  }
+  NumberBuffer gradient(const SumGroup& group) override {
+    return inner_->gradient(group);
+  }
+  WeightsPtr update(const UpdateOrder& order,
+                    const WeightsPtr& current) override {
+    votes_seen.push_back(order.vote);
+    return inner_->update(order, current);
+  }
+  NumberBuffer updated_shards(const SumGroup& group, int stage) override {
+    return inner_->updated_shards(group, stage);
+  }
+  Ballot ballot(int step) override {
+    Ballot ballot = inner_->ballot(step);
+    if (on_ballot) on_ballot(ballot, step);
+    return ballot;
+  }
+  PayloadPtr empty_payload(const Work& work, bool is_gradient) override {
+    return inner_->empty_payload(work, is_gradient);
+  }
+
+ private:
+  std::unique_ptr<StageCompute> inner_;
+};
+
+struct Setup {
+  std::function<void(Meddler&, int rank)> meddle = [](Meddler&, int) {};
+  std::chrono::duration<double> deadline = std::chrono::seconds(60);
+  int steps = 6;
+};
+
+// The step after the last one that each rank ran.
+std::vector<int> run(const Schedule& schedule, const Setup& setup) {
+  std::vector<int> ends(num_ranks(schedule));
+  run_threads(
+      {.ranks = num_ranks(schedule), .deadline = setup.deadline},
+      [&](int rank) {
+        auto compute = std::make_unique<Meddler>(schedule);
+        setup.meddle(*compute, rank);
+        return compute;
+      },
+      [&](const RankSite& site) {
+        Worker worker(site.transport, site.compute, {});
+        const int rank = site.transport.rank();
+        ends[rank] = worker.run(Program(schedule, rank), {.end = setup.steps});
+      });
+  return ends;
+}
+
+TEST(Worker, AFailureEndsEveryRankWithItsReason) {
+  for (const char* scheme : {"chimera", "gpipe", "zb-h1", "pipedream"}) {
+    const Schedule schedule = lowered(scheme);
+    const auto fail = [](Meddler& compute, int rank) {
+      if (rank != 2) return;
+      compute.before_forward = [](const Work& work) {
+        if (work.step == 3) throw std::runtime_error("the lights went out");
+      };
+    };
+    try {
+      run(schedule, {.meddle = fail});
+      ADD_FAILURE() << scheme << " went on without a worker";
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "the lights went out") << scheme;
+    }
+  }
+}
+
+TEST(Worker, AMissedDeadlineIsToldInTermsOfTheSchedule) {
+  const Schedule schedule = lowered("1f1b");
+  const auto stall = [](Meddler& compute, int rank) {
+    if (rank != 1) return;
+    compute.before_forward = [](const Work& work) {
+      if (work.step != 1 || work.micro != 2) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(600));
+    };
+  };
+  try {
+    run(schedule,
+        {.meddle = stall, .deadline = std::chrono::milliseconds(200)});
+    ADD_FAILURE() << "nobody missed the stalled worker";
+  } catch (const TimeoutError& error) {
+    // Whoever gives up first, the stalled worker's neighbour or one further on,
+    // says where it is and what the one it waits for was doing.
+    EXPECT_THAT(error.what(), HasSubstr("step 2, "));
+    EXPECT_THAT(error.what(), HasSubstr(": waited in vain for "));
+    EXPECT_THAT(error.what(), HasSubstr("whose last action was "));
+    EXPECT_GE(error.peer(), 0);
+  }
+}
+
+// Without a gate the vote of step k is read during step k + 1.
+TEST(Worker, AllStopAfterTheSameStep) {
+  const auto stop_in_step_2 = [](Meddler& compute, int rank) {
+    if (rank != 3) return;
+    compute.on_ballot = [](Ballot& ballot, int step) {
+      if (step == 2) ballot.stop = 1;
+    };
+  };
+  for (const char* scheme : {"chimera", "interleaved", "pipedream-2bw"}) {
+    EXPECT_EQ(run(lowered(scheme), {.meddle = stop_in_step_2}),
+              std::vector<int>(4, 4))
+        << scheme;
+  }
+  EXPECT_EQ(run(lowered("chimera", {.vote_gates_update = true}),
+                {.meddle = stop_in_step_2}),
+            std::vector<int>(4, 3));
+}
+
+TEST(Worker, UpdatesSeeTheVoteExactlyIfItGatesThem) {
+  for (const bool gated : {false, true}) {
+    std::atomic<int> with_vote = 0;
+    std::atomic<int> without = 0;
+    const Schedule schedule = lowered("chimera", {.vote_gates_update = gated});
+    run_threads(
+        {.ranks = 4}, [&](int) { return std::make_unique<Meddler>(schedule); },
+        [&](const RankSite& site) {
+          Worker worker(site.transport, site.compute, {});
+          worker.run(Program(schedule, site.transport.rank()), {.end = 2});
+          for (const Ballot* vote :
+               dynamic_cast<Meddler&>(site.compute).votes_seen) {
+            ++(vote == nullptr ? without : with_vote);
+          }
+        });
+    EXPECT_EQ(with_vote, gated ? 16 : 0);
+    EXPECT_EQ(without, gated ? 0 : 16);
+  }
+}
+
+TEST(Worker, VotesAreReadOnceAStepByEveryRank) {
+  const Schedule schedule = lowered("chimera");
+  std::vector<std::vector<int>> seen(4);
+  run_threads(
+      {.ranks = 4}, [&](int) { return std::make_unique<Meddler>(schedule); },
+      [&](const RankSite& site) {
+        std::vector<int>& mine = seen[site.transport.rank()];
+        Worker worker(site.transport, site.compute,
+                      {.on_vote = [&mine](int step, const Ballot&) {
+                        mine.push_back(step);
+                      }});
+        worker.run(Program(schedule, site.transport.rank()), {.end = 3});
+      });
+  for (const std::vector<int>& steps : seen) {
+    EXPECT_EQ(steps, (std::vector<int>{0, 1, 2}));
+  }
+}
+
+// Training, then an evaluation of two batches, then training again.
+TEST(Worker, EvaluationRunsForwardsOnlyAndTrainingGoesOn) {
+  for (const char* scheme : {"chimera", "zb-v", "pipedream-2bw", "gpipe"}) {
+    const Schedule schedule = lowered(scheme);
+    const Schedule evaluation = forward_only(schedule);
+    std::atomic<int> forwards = 0;
+    run_threads(
+        {.ranks = 4},
+        [&](int) {
+          auto compute = std::make_unique<Meddler>(schedule);
+          compute->before_forward = [&](const Work& work) {
+            if (!work.training) ++forwards;
+          };
+          return compute;
+        },
+        [&](const RankSite& site) {
+          Worker worker(site.transport, site.compute, {});
+          const Program train(schedule, site.transport.rank());
+          const Program evaluate(evaluation, site.transport.rank());
+          worker.run(train, {.end = 2});
+          worker.run(evaluate,
+                     {.end = 2, .training = false, .offset = 1 << 30});
+          worker.run(train, {.first = 2, .end = 4});
+        });
+    EXPECT_EQ(forwards, 2 * schedule.stages() * schedule.micros) << scheme;
+  }
+}
+
+}  // namespace
+}  // namespace chimera

@@ -1,0 +1,141 @@
+#include "chimera/trace/merge.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "chimera/schedule/micro_index.h"
+
+namespace chimera {
+namespace {
+
+class Merging {
+ public:
+  Merging(const Schedule& lowered, Trace& trace)
+      : schedule_(lowered),
+        index_(lowered),
+        trace_(trace),
+        last_compute_(trace.workers, kNone),
+        last_vote_(trace.workers, kNone) {}
+
+  void run() {
+    for (int at = 0; at < static_cast<int>(trace_.events.size()); ++at) {
+      trace_.events[at].cause = cause_of(trace_.events[at]);
+      note(at);
+    }
+  }
+
+ private:
+  // (what, copy or rank, step) -> index of the event.
+  using Key = std::tuple<size_t, int, int>;
+
+  [[nodiscard]] int copy_of(int rank) const {
+    return rank / schedule_.workers();
+  }
+
+  // The later-ending of two events; kNone is earliest.
+  [[nodiscard]] std::int32_t later(std::int32_t a, std::int32_t b) const {
+    if (a == kNone || b == kNone) return std::max(a, b);
+    return trace_.events[b].end > trace_.events[a].end ? b : a;
+  }
+  static std::int32_t found(const std::map<Key, std::int32_t>& events,
+                            const Key& key) {
+    const auto event = events.find(key);
+    return event == events.end() ? kNone : event->second;
+  }
+
+  [[nodiscard]] std::int32_t cause_of(const Event& event) const {
+    const Action& action = event.action;
+    const int copy = copy_of(event.worker);
+    if (is_send(action.op)) {
+      return found(made_, {sent(action), copy, event.step});
+    }
+    if (action.op == Op::kG) {
+      return found(gradients_,
+                   {static_cast<size_t>(action.group), 0, event.step});
+    }
+    std::int32_t cause = last_compute_[event.worker];
+    if (action.op == Op::kU) {
+      for (const SumGroup& group : schedule_.groups) {
+        if (!holds(group, action.stage)) continue;
+        cause = later(cause, found(sums_, {static_cast<size_t>(group.id),
+                                           event.worker, event.step}));
+      }
+      return later(cause, last_vote_[event.worker]);
+    }
+    if (!is_compute(action.op)) return cause;
+    const size_t needed = index_.needed_by(action);
+    if (needed == MicroIndex::kNothing) return cause;
+    return later(cause, found(arrived_, {needed, copy, event.step}));
+  }
+
+  void note(std::int32_t at) {
+    const Event& event = trace_.events[at];
+    const Action& action = event.action;
+    const int copy = copy_of(event.worker);
+    if (is_send(action.op)) {
+      arrived_[{sent(action), copy, event.step}] = at;
+    } else if (action.op == Op::kG) {
+      sums_[{action.group, event.worker, event.step}] = at;
+    } else if (action.op == Op::kN) {
+      last_vote_[event.worker] = at;
+    } else if (is_compute(action.op)) {
+      last_compute_[event.worker] = at;
+      const size_t made = index_.made_by(action);
+      if (made != MicroIndex::kNothing) made_[{made, copy, event.step}] = at;
+      if (gives_weight_gradient(action.op)) note_gradient(event, at);
+    }
+  }
+
+  void note_gradient(const Event& event, std::int32_t at) {
+    for (const SumGroup& group : schedule_.groups) {
+      if (!holds(group, event.action.stage)) continue;
+      const Key key{group.id, 0, event.step};
+      gradients_[key] = later(found(gradients_, key), at);
+    }
+  }
+
+  static bool holds(const SumGroup& group, int stage) {
+    return std::any_of(
+        group.members.begin(), group.members.end(),
+        [stage](const Member& member) { return member.stage == stage; });
+  }
+
+  [[nodiscard]] size_t sent(const Action& send) const {
+    return send.op == Op::kSF
+               ? index_.activation(send.stage, send.micro)
+               : index_.gradient(send.stage, send.micro, send.part);
+  }
+
+  const Schedule& schedule_;
+  MicroIndex index_;
+  Trace& trace_;
+  std::vector<std::int32_t> last_compute_;  // [rank]
+  std::vector<std::int32_t> last_vote_;     // [rank]
+  std::map<Key, std::int32_t> made_;        // by compute
+  std::map<Key, std::int32_t> arrived_;     // by message
+  std::map<Key, std::int32_t> gradients_;   // [group]: its newest backward
+  std::map<Key, std::int32_t> sums_;
+};
+
+}  // namespace
+
+Trace merge_ranks(const Schedule& lowered,
+                  const std::vector<std::vector<Event>>& by_rank, int steps) {
+  Trace trace;
+  trace.workers = static_cast<int>(by_rank.size());
+  trace.pipes = lowered.pipes();
+  trace.steps = steps;
+  for (const std::vector<Event>& events : by_rank) {
+    trace.events.insert(trace.events.end(), events.begin(), events.end());
+  }
+  // An event of no length comes after those that ended when it began.
+  std::stable_sort(trace.events.begin(), trace.events.end(),
+                   [](const Event& a, const Event& b) {
+                     return std::tie(a.start, a.end) < std::tie(b.start, b.end);
+                   });
+  Merging(lowered, trace).run();
+  return trace;
+}
+
+}  // namespace chimera

@@ -1,0 +1,205 @@
+// Every schedule runs: the real runtime and transport over emulated stages,
+// which check by themselves that activations, gradients, stashes and sums
+// reach their place. What is left behind must be what was simulated.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "chimera/exec/emulated.h"
+#include "chimera/exec/run_threads.h"
+#include "chimera/exec/worker.h"
+#include "chimera/schedule/held.h"
+#include "chimera/schedule/lower.h"
+#include "chimera/schedule/validate.h"
+#include "chimera/simulate/simulate.h"
+#include "chimera/trace/merge.h"
+#include "tests/grid.h"
+
+namespace chimera {
+namespace {
+
+struct RunResult {
+  Trace trace;
+  std::vector<double> peaks;  // [rank]
+};
+
+RunResult run(const Schedule& lowered, int steps) {
+  const int ranks = num_ranks(lowered);
+  std::vector<std::vector<Event>> events(ranks);
+  RunResult result;
+  result.peaks.resize(ranks);
+  const Clock::time_point epoch = Clock::now();
+  const std::vector<EmulatedStage> stages(
+      lowered.stages(), {.boundary_bytes = 40, .gradient_bytes = 400});
+  run_threads(
+      {.ranks = ranks, .deadline = std::chrono::seconds(60)},
+      [&](int) { return make_emulated(lowered, stages); },
+      [&](const RankSite& site) {
+        Worker worker(site.transport, site.compute,
+                      {.recorder = {.keep_events = true, .epoch = epoch}});
+        const Program program(lowered, site.transport.rank());
+        EXPECT_EQ(worker.run(program, {.end = steps}), steps);
+        events[site.transport.rank()] = worker.recorder().events();
+        result.peaks[site.transport.rank()] = worker.peak_activations();
+      });
+  result.trace = merge_ranks(lowered, events, steps);
+  return result;
+}
+
+using Deed = std::tuple<int, Op, int, int, int, int>;
+
+// What was computed and sent, how often: (worker of copy 0, op, ...).
+std::map<Deed, int> deeds(const Trace& trace, int workers) {
+  std::map<Deed, int> counts;
+  for (const Event& event : trace.events) {
+    const Action& action = event.action;
+    if (event.worker >= workers) continue;
+    if (!is_compute(action.op) && !is_send(action.op)) continue;
+    ++counts[{event.worker, action.op, action.stage, action.micro, action.part,
+              event.step}];
+  }
+  return counts;
+}
+
+void expect_runs_as_simulated(const Schedule& lowered, int steps) {
+  const Simulation simulation =
+      simulate(lowered, uniform_costs(lowered, {}), {.steps = steps});
+  const RunResult result = run(lowered, steps);
+  const int workers = lowered.workers();
+  EXPECT_EQ(deeds(result.trace, workers), deeds(simulation.trace, workers));
+  for (int rank = 0; rank < num_ranks(lowered); ++rank) {
+    EXPECT_EQ(result.peaks[rank],
+              simulation.workers[rank % workers].peak_activations)
+        << "rank " << rank;
+  }
+  for (size_t at = 0; at < result.trace.events.size(); ++at) {
+    EXPECT_LT(result.trace.events[at].cause, static_cast<int>(at));
+  }
+}
+
+TEST(Runtime, EverySchemeRunsAndHoldsWhatWasSimulated) {
+  for (const Scheme& scheme : schemes()) {
+    for (const int depth : {1, 2, 4}) {
+      const std::vector<int> micros = {1,         depth,         depth + 1,
+                                       2 * depth, 2 * depth + 1, 4 * depth};
+      for (const ScheduleSpec& spec : testing::layouts(scheme, depth, micros)) {
+        SCOPED_TRACE(testing::text_of(spec));
+        const Schedule schedule = make_schedule(spec).value();
+        expect_runs_as_simulated(lower(schedule), 3);
+        if (::testing::Test::HasFailure()) return;
+      }
+    }
+  }
+}
+
+// Width, ways to synchronise, recomputation, tied weights and the gated vote,
+// over one layout of every scheme.
+TEST(Runtime, EveryWayOfLoweringRuns) {
+  for (const Scheme& scheme : schemes()) {
+    for (const int width : {1, 2, 3}) {
+      for (const Sync sync : {Sync::kEagerOpt, Sync::kEager, Sync::kEnd}) {
+        for (int bits = 0; bits < 8; ++bits) {
+          LowerOptions options{.sync = sync,
+                               .recompute = (bits & 1) != 0,
+                               .tied = (bits & 2) != 0,
+                               .vote_gates_update = (bits & 4) != 0};
+          if (!scheme.synchronous && bits > 1) continue;
+          ScheduleSpec spec{.scheme = std::string(scheme.name),
+                            .depth = 4,
+                            .micros = 8,
+                            .width = width};
+          SCOPED_TRACE(testing::text_of(spec));
+          const Schedule lowered = lower(make_schedule(spec).value(), options);
+          ASSERT_TRUE(validate(lowered).empty());
+          expect_runs_as_simulated(lowered, 2);
+          if (::testing::Test::HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// (stage, step, micro) -> version its forward used.
+std::map<std::tuple<int, int, int>, int> forward_versions(const Trace& trace) {
+  std::map<std::tuple<int, int, int>, int> versions;
+  for (const Event& event : trace.events) {
+    const Action& action = event.action;
+    if (action.op != Op::kF) continue;
+    versions[{action.stage, event.step, action.micro}] = event.version;
+  }
+  return versions;
+}
+
+// A backward runs on the weights of its forward, whatever came in between.
+void expect_backwards_match(const Trace& trace) {
+  const auto versions = forward_versions(trace);
+  for (const Event& event : trace.events) {
+    const Action& action = event.action;
+    if (!is_backward(action.op)) continue;
+    EXPECT_EQ(event.version,
+              versions.at({action.stage, event.step, action.micro}));
+  }
+}
+
+// PipeDream (SOSP'19): stage s of D, counted from 0, sees weights that are
+// D - 1 - s updates behind, once the pipeline is full.
+TEST(Staleness, PipeDreamIsDMinusOneMinusSUpdatesBehind) {
+  for (const int depth : {2, 4, 5}) {
+    for (const int micros : {1, 2, 3}) {
+      constexpr int kSteps = 12;
+      const Schedule lowered =
+          lower(make_schedule(
+                    {.scheme = "pipedream", .depth = depth, .micros = micros})
+                    .value());
+      const Trace trace = run(lowered, kSteps).trace;
+      for (const auto& [key, version] : forward_versions(trace)) {
+        const auto& [stage, step, micro] = key;
+        const int number = step * micros + micro;  // of the micro-batch
+        EXPECT_EQ(version, std::max(0, number - (depth - 1 - stage)))
+            << "D=" << depth << " N=" << micros << " stage " << stage
+            << " micro-batch " << number;
+      }
+      expect_backwards_match(trace);
+    }
+  }
+}
+
+// PipeDream-2BW (ICML'21): W(t+1) = W(t) - lr * gradient(W(t-1)), on all
+// stages: a constant delay of one.
+TEST(Staleness, TwoBufferedWeightsIsOneUpdateBehindEverywhere) {
+  for (const int depth : {2, 4}) {
+    for (const int micros : {depth, 2 * depth}) {
+      constexpr int kSteps = 6;
+      const Schedule lowered = lower(
+          make_schedule(
+              {.scheme = "pipedream-2bw", .depth = depth, .micros = micros})
+              .value());
+      const Trace trace = run(lowered, kSteps).trace;
+      for (const auto& [key, version] : forward_versions(trace)) {
+        EXPECT_EQ(version, std::max(0, std::get<1>(key) - 1));
+      }
+      expect_backwards_match(trace);
+    }
+  }
+}
+
+TEST(Staleness, SynchronousSchemesHaveNone) {
+  for (const Scheme& scheme : schemes()) {
+    if (!scheme.synchronous) continue;
+    const Schedule lowered =
+        lower(make_schedule(
+                  {.scheme = std::string(scheme.name), .depth = 4, .micros = 8})
+                  .value());
+    const Trace trace = run(lowered, 4).trace;
+    for (const Event& event : trace.events) {
+      if (event.action.op == Op::kF || is_backward(event.action.op)) {
+        EXPECT_EQ(event.version, event.step) << scheme.name;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace chimera
