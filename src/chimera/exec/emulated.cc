@@ -140,7 +140,7 @@ class Emulated final : public StageCompute {
     return {};
   }
 
-  Ballot ballot(int /*step*/) override { return {}; }
+  Ballot ballot(int /*step*/, bool /*training*/) override { return {}; }
 
   PayloadPtr empty_payload(const Work& work, bool is_gradient) override {
     const int below = is_gradient ? work.stage : work.stage - 1;

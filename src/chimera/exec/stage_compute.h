@@ -103,7 +103,7 @@ class StageCompute {
                                                     int stage) = 0;
 
   // This rank's part of the step's vote, once its sums are complete.
-  [[nodiscard]] virtual Ballot ballot(int step) = 0;
+  [[nodiscard]] virtual Ballot ballot(int step, bool training) = 0;
 
   // Something to receive into: the activation that enters work.stage, or the
   // gradient that comes back to it.

@@ -21,6 +21,8 @@ struct WorkerOptions {
   // Called when the result of a step's vote has been read: at once where
   // updates wait for it, else during the next step. The same on every rank.
   std::function<void(int step, const Ballot& result)> on_vote = {};
+  // Asked once a step: whether this rank wants the run to end (Ctrl-C).
+  std::function<bool()> wants_stop = {};
 };
 
 // A stretch of steps. Evaluations count their own steps; `offset` keeps their

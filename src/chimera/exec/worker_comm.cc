@@ -76,7 +76,8 @@ void Worker::finish_sum(const CollectiveId& id) {
 void Worker::start_vote(int step) {
   while (!open_sums_.empty()) finish_sum(open_sums_.front().id);
   if (open_vote_) read_vote();
-  Ballot ballot = compute_.ballot(step);
+  Ballot ballot = compute_.ballot(step, stretch_.training);
+  if (options_.wants_stop && options_.wants_stop()) ballot.stop += 1;
   ballot.busy_s = recorder_.take_busy_s();
   open_vote_ = step;
   vote_started_ = Clock::now();

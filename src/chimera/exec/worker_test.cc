@@ -69,8 +69,8 @@ class Meddler final : public StageCompute {
   NumberBuffer updated_shards(const SumGroup& group, int stage) override {
     return inner_->updated_shards(group, stage);
   }
-  Ballot ballot(int step) override {
-    Ballot ballot = inner_->ballot(step);
+  Ballot ballot(int step, bool training) override {
+    Ballot ballot = inner_->ballot(step, training);
     if (on_ballot) on_ballot(ballot, step);
     return ballot;
   }

@@ -1,0 +1,112 @@
+// What is simulated is what runs: emulated stages of 10 ms actions on the real
+// runtime, against the simulator. Median of 20 steps, best of 3 runs.
+//
+// The bar: measured <= 1.02 x simulated
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+
+#include "chimera/exec/emulated.h"
+#include "chimera/exec/run_threads.h"
+#include "chimera/exec/worker.h"
+#include "chimera/schedule/lower.h"
+#include "chimera/schedule/scheme.h"
+#include "chimera/simulate/simulate.h"
+#include "chimera/trace/merge.h"
+
+namespace chimera {
+namespace {
+
+constexpr int kSteps = 21;  // the first is left out: the pipeline is cold
+constexpr int kRuns = 3;
+constexpr double kAction = 0.010;
+
+// Step times: from the end of one step's last event to the end of the next's.
+double median_step(const Trace& trace) {
+  std::vector<double> ends(trace.steps, 0.0);
+  for (const Event& event : trace.events) {
+    if (event.action.op == Op::kN) continue;
+    ends[event.step] = std::max(ends[event.step], event.end);
+  }
+  std::vector<double> times;
+  for (size_t step = 1; step < ends.size(); ++step) {
+    times.push_back(ends[step] - ends[step - 1]);
+  }
+  std::nth_element(times.begin(), times.begin() + times.size() / 2,
+                   times.end());
+  return times[times.size() / 2];
+}
+
+struct Measured {
+  double step_s = std::numeric_limits<double>::infinity();
+  std::vector<double> peaks;
+};
+
+Measured run_once(const Schedule& lowered) {
+  const EmulatedStage stage{.forward_s = kAction / lowered.chunks(),
+                            .input_grad_s = kAction / lowered.chunks(),
+                            .weight_grad_s = kAction / lowered.chunks()};
+  const std::vector<EmulatedStage> stages(lowered.stages(), stage);
+  std::vector<std::vector<Event>> events(lowered.workers());
+  Measured measured;
+  measured.peaks.resize(lowered.workers());
+  const Clock::time_point epoch = Clock::now();
+  run_threads(
+      {.ranks = lowered.workers()},
+      [&](int) { return make_emulated(lowered, stages); },
+      [&](const RankSite& site) {
+        const int rank = site.transport.rank();
+        Worker worker(site.transport, site.compute,
+                      {.recorder = {.keep_events = true, .epoch = epoch}});
+        worker.run(Program(lowered, rank), {.end = kSteps});
+        events[rank] = worker.recorder().events();
+        measured.peaks[rank] = worker.peak_activations();
+      });
+  measured.step_s = median_step(merge_ranks(lowered, events, kSteps));
+  return measured;
+}
+
+// Returns whether the bar is met.
+bool compare(const ScheduleSpec& spec) {
+  const Schedule lowered = lower(make_schedule(spec).value());
+  const Costs costs =
+      uniform_costs(lowered, {.forward = kAction, .backward = 2 * kAction});
+  const Simulation simulation = simulate(lowered, costs, {.steps = kSteps});
+  const double simulated = median_step(simulation.trace);
+  Measured best;
+  bool same_peaks = true;
+  for (int run = 0; run < kRuns; ++run) {
+    const Measured measured = run_once(lowered);
+    if (measured.step_s < best.step_s) best = measured;
+    for (int worker = 0; worker < lowered.workers(); ++worker) {
+      same_peaks &=
+          measured.peaks[worker] == simulation.workers[worker].peak_activations;
+    }
+  }
+  const double ratio = best.step_s / simulated;
+  fmt::print("| {} | {} | {} | {:.2f} | {:.2f} | {:.4f} | {} |\n", spec.scheme,
+             spec.depth, spec.micros, simulated * 1e3, best.step_s * 1e3, ratio,
+             same_peaks ? "equal" : "DIFFER");
+  return ratio <= 1.02 && same_peaks;
+}
+
+int run_all() {
+  fmt::print(
+      "| scheme | D | N | simulated ms | measured ms | ratio | peaks |\n"
+      "|---|---|---|---|---|---|---|\n");
+  bool met = true;
+  for (const char* scheme : {"chimera", "1f1b", "zb-h1"}) {
+    met &= compare({.scheme = scheme, .depth = 8, .micros = 8});
+  }
+  met &= compare({.scheme = "dualpipe", .depth = 8, .micros = 16});
+  fmt::print("{}\n", met ? "bar met: measured <= 1.02 x simulated"
+                         : "BAR MISSED: measured > 1.02 x simulated");
+  return met ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+}  // namespace
+}  // namespace chimera
+
+int main() { return chimera::run_all(); }
