@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 namespace chimera {
 namespace {
@@ -17,82 +18,69 @@ namespace {
   throw IoError("cannot write " + path + ": " + std::strerror(errno));
 }
 
-// Closes and, unless it was renamed, removes a file that is being written.
-class PartialFile {
- public:
-  PartialFile(int descriptor, std::string name)
-      : descriptor_(descriptor), name_(std::move(name)) {}
-  PartialFile(const PartialFile&) = delete;
-  PartialFile& operator=(const PartialFile&) = delete;
-  ~PartialFile() {
-    if (descriptor_ >= 0) close(descriptor_);
-    if (!name_.empty()) unlink(name_.c_str());
-  }
-
-  [[nodiscard]] bool write_all(std::string_view text) const {
-    size_t done = 0;
-    while (done < text.size()) {
-      const ssize_t count =
-          write(descriptor_, text.data() + done, text.size() - done);
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return false;
-      done += static_cast<size_t>(count);
-    }
-    return true;
-  }
-  [[nodiscard]] bool rename_to(const std::string& path) {
-    if (rename(name_.c_str(), path.c_str()) != 0) return false;
-    name_.clear();
-    return true;
-  }
-
- private:
-  int descriptor_;
-  std::string name_;
-};
-
 // The file that `path` means, behind any symbolic links.
 std::string resolved(const std::string& path) {
   char buffer[PATH_MAX];
   return realpath(path.c_str(), buffer) == nullptr ? path : buffer;
 }
 
-// Under a temporary name first, so that the file appears whole or not at all.
-void write_regular(std::string_view text, const std::string& path,
-                   mode_t mode) {
-  const std::string target = resolved(path);
-  std::string name = target + ".XXXXXX";
-  const int descriptor = mkstemp(name.data());
-  if (descriptor < 0) fail_write(path);
-  PartialFile file(descriptor, name);
-  if (!file.write_all(text) || fchmod(descriptor, mode) != 0 ||
-      !file.rename_to(target)) {
-    fail_write(path);
-  }
-}
-
-// Devices and pipes are written in place.
-void write_special(std::string_view text, const std::string& path) {
-  const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  if (descriptor < 0) fail_write(path);
-  const PartialFile file(descriptor, "");
-  if (!file.write_all(text)) fail_write(path);
-}
-
 }  // namespace
 
-void write_file(const std::string& path, std::string_view text) {
+WholeFile::WholeFile(std::string path)
+    : path_(std::move(path)), target_(resolved(path_)) {
   struct stat status {};
-  if (stat(path.c_str(), &status) != 0) {
+  if (stat(path_.c_str(), &status) != 0) {
     const mode_t mask = umask(0);
     umask(mask);
-    write_regular(text, path, 0666 & ~mask);
+    create(0666 & ~mask);
   } else if (S_ISREG(status.st_mode)) {
-    if (access(path.c_str(), W_OK) != 0) fail_write(path);
-    write_regular(text, path, status.st_mode & 07777);
+    if (access(path_.c_str(), W_OK) != 0) fail_write(path_);
+    create(status.st_mode & 07777);
   } else {
-    write_special(text, path);
+    descriptor_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor_ < 0) fail_write(path_);
   }
+}
+
+void WholeFile::create(unsigned mode) {
+  std::string name = target_ + ".XXXXXX";
+  descriptor_ = mkstemp(name.data());
+  if (descriptor_ < 0) fail_write(path_);
+  temporary_ = name;
+  if (fchmod(descriptor_, mode) == 0) return;
+  const int reason = errno;
+  close(descriptor_);
+  unlink(temporary_.c_str());
+  errno = reason;
+  fail_write(path_);
+}
+
+WholeFile::~WholeFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+void WholeFile::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail_write(path_);
+    bytes.remove_prefix(static_cast<size_t>(count));
+  }
+}
+
+void WholeFile::finish() {
+  // Some file systems report a full disk only here.
+  if (close(std::exchange(descriptor_, -1)) != 0) fail_write(path_);
+  if (temporary_.empty()) return;
+  if (rename(temporary_.c_str(), target_.c_str()) != 0) fail_write(path_);
+  temporary_.clear();
+}
+
+void write_file(const std::string& path, std::string_view text) {
+  WholeFile file(path);
+  file.write(text);
+  file.finish();
 }
 
 Result<std::string> read_file(const std::string& path) {

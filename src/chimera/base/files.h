@@ -16,8 +16,31 @@ class IoError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The file appears whole or not at all; links are followed and modes kept.
-// Throws IoError.
+// A file that is written piece by piece and appears whole or not at all: it
+// has a temporary name beside `path` until finish(), and is removed if that is
+// never reached. Links are followed and modes kept; devices and pipes are
+// written in place. Every function throws IoError.
+class WholeFile {
+ public:
+  explicit WholeFile(std::string path);
+  WholeFile(const WholeFile&) = delete;
+  WholeFile& operator=(const WholeFile&) = delete;
+  ~WholeFile();
+
+  void write(std::string_view bytes);
+  // At most once, after the last piece.
+  void finish();
+
+ private:
+  void create(unsigned mode);
+
+  std::string path_;
+  std::string target_;     // what `path` means, behind any symbolic links
+  std::string temporary_;  // empty: written in place, or finished
+  int descriptor_ = -1;
+};
+
+// A WholeFile of one piece.
 void write_file(const std::string& path, std::string_view text);
 
 // The whole file, at most 1 GiB of it.
