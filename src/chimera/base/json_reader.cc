@@ -1,6 +1,7 @@
 #include "chimera/base/json_reader.h"
 
 #include <charconv>
+#include <cmath>
 
 #include "chimera/base/text.h"
 
@@ -22,7 +23,7 @@ void JsonReader::syntax(const std::string& needed) {
   const std::string found = at_ < text_.size()
                                 ? "\"" + shown(text_.substr(at_, 12)) + "\""
                                 : "the end of the text";
-  refuse("E101", found, needed);
+  refuse(codes_.syntax, found, needed);
   failed_ = true;
 }
 
@@ -157,23 +158,73 @@ void JsonReader::wrong_type(const std::string& name, const char* needed) {
   if (c == '{') found = "an object";
   if (c == '[') found = "an array";
   if (c == '"') found = "a string";
-  refuse("E102", name + " = " + found, std::string("must be ") + needed);
+  refuse(codes_.type, name + " = " + found, std::string("must be ") + needed);
   skip();
 }
 
-std::optional<int> JsonReader::integer(const std::string& name) {
+// The text of a number; nullopt (recorded) if something else stands here.
+std::optional<std::string_view> JsonReader::read_digits(const std::string& name,
+                                                        const char* type) {
   if (failed_) return std::nullopt;
   const char c = peek();
-  if (c != '-' && (c < '0' || c > '9')) {
-    wrong_type(name, "a whole number");
-    return std::nullopt;
-  }
-  const std::string_view text = read_bare();
-  if (const std::optional<int> value = parse_int(text)) return value;
-  const bool whole = text.find_first_of(".eE") == std::string_view::npos;
-  refuse(whole ? "E103" : "E102", name + " = " + shown(text),
+  if (c == '-' || (c >= '0' && c <= '9')) return read_bare();
+  wrong_type(name, type);
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> JsonReader::integer64(const std::string& name) {
+  const auto text = read_digits(name, "a whole number");
+  if (!text) return std::nullopt;
+  std::int64_t value = 0;
+  const char* end = text->data() + text->size();
+  const auto [stop, error] = std::from_chars(text->data(), end, value);
+  if (error == std::errc() && stop == end) return value;
+  const bool whole = error == std::errc::result_out_of_range && stop == end;
+  refuse(whole ? codes_.range : codes_.type, name + " = " + shown(*text),
          whole ? "is out of range" : "must be a whole number");
   return std::nullopt;
+}
+
+std::optional<int> JsonReader::integer(const std::string& name) {
+  const std::optional<std::int64_t> value = integer64(name);
+  if (!value) return std::nullopt;
+  const int narrow = static_cast<int>(*value);
+  if (narrow == *value) return narrow;
+  refuse(codes_.range, name + " = " + std::to_string(*value),
+         "is out of range");
+  return std::nullopt;
+}
+
+std::optional<double> JsonReader::real(const std::string& name) {
+  const auto text = read_digits(name, "a number");
+  if (!text) return std::nullopt;
+  double value = 0;
+  const char* end = text->data() + text->size();
+  const auto [stop, error] = std::from_chars(text->data(), end, value);
+  if (error == std::errc() && stop == end && std::isfinite(value)) return value;
+  const bool far = error == std::errc::result_out_of_range && stop == end;
+  refuse(far ? codes_.range : codes_.type, name + " = " + shown(*text),
+         far ? "is out of range" : "must be a number");
+  return std::nullopt;
+}
+
+std::optional<bool> JsonReader::boolean(const std::string& name) {
+  if (failed_) return std::nullopt;
+  const char c = peek();
+  const size_t begin = at_;
+  if (c == 't' && read_bare() == "true") return true;
+  if (c == 'f' && read_bare() == "false") return false;
+  at_ = begin;
+  wrong_type(name, "true or false");
+  return std::nullopt;
+}
+
+bool JsonReader::null() {
+  if (failed_ || peek() != 'n') return false;
+  const size_t begin = at_;
+  if (read_bare() == "null") return true;
+  at_ = begin;
+  return false;
 }
 
 std::optional<std::string> JsonReader::string(const std::string& name) {
@@ -187,32 +238,45 @@ std::optional<std::string> JsonReader::string(const std::string& name) {
   return text;
 }
 
-// Any value, without recursion: deep nesting costs a counter, not the stack.
+// Infinity and NaN are no JSON, but Python writes them.
+void JsonReader::skip_bare() {
+  const size_t begin = at_;
+  const std::string_view text = read_bare();
+  if (failed_ || text == "true" || text == "false" || text == "null") return;
+  if (text == "NaN" || text == "Infinity" || text == "-Infinity") return;
+  double value = 0;
+  const auto [stop, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc::invalid_argument &&
+      stop == text.data() + text.size()) {
+    return;
+  }
+  at_ = begin;
+  syntax("must be a value");
+}
+
 void JsonReader::skip() {
+  if (failed_) return;
   constexpr int kDeepest = 64;
-  int depth = 0;
-  do {
-    const char c = peek();
-    if (c == '"') {
-      read_string();
-    } else if (c == '{' || c == '[') {
-      ++at_;
-      if (++depth > kDeepest) syntax("is nested too deeply");
-    } else if (c == '}' || c == ']') {
-      ++at_;
-      --depth;
-    } else if (depth > 0 && (c == ',' || c == ':')) {
-      ++at_;
-    } else {
-      read_bare();
-    }
-  } while (depth > 0 && !failed_);
+  const char c = peek();
+  if (c == '"') {
+    read_string();
+  } else if (c != '{' && c != '[') {
+    skip_bare();
+  } else if (++depth_ > kDeepest) {
+    syntax("is nested too deeply");
+  } else if (c == '{') {
+    object("", [&](const std::string&) { skip(); });
+  } else {
+    array("", [&] { skip(); });
+  }
+  if (c == '{' || c == '[') --depth_;
 }
 
 void JsonReader::unknown_key(const std::string& key,
                              const std::vector<std::string>& known) {
   const std::string near = nearest_name(key, known);
-  refuse("E104", "key \"" + shown(key) + "\"", "is not known",
+  refuse(codes_.key, "key \"" + shown(key) + "\"", "is not known",
          near.empty() ? "one of " + join(known, ", ")
                       : "did you mean \"" + near + "\"?");
   if (!failed_) skip();

@@ -21,15 +21,34 @@
 
 namespace chimera {
 
+// The codes of the reader's own messages: each family of files has its own.
+struct JsonCodes {
+  const char* syntax = "E101";
+  const char* type = "E102";
+  const char* range = "E103";
+  const char* key = "E104";
+};
+
 class JsonReader {
  public:
-  JsonReader(std::string_view text, std::string file_name, Diagnostics& errors)
-      : text_(text), file_(std::move(file_name)), errors_(errors) {}
+  JsonReader(std::string_view text, std::string file_name, Diagnostics& errors,
+             JsonCodes codes = {})
+      : text_(text),
+        file_(std::move(file_name)),
+        errors_(errors),
+        codes_(codes) {}
 
   // One value each; `name` is what messages call it. nullopt (recorded) if it
   // is of another type or out of range.
   std::optional<int> integer(const std::string& name);
+  std::optional<std::int64_t> integer64(const std::string& name);
+  std::optional<double> real(const std::string& name);
+  std::optional<bool> boolean(const std::string& name);
   std::optional<std::string> string(const std::string& name);
+  // True if a null stood here, which is taken; nothing is recorded otherwise.
+  bool null();
+  // Passes over one sound value of any type.
+  void skip();
 
   // Calls element() at each element, which must read exactly one value.
   template <class Element>
@@ -70,15 +89,19 @@ class JsonReader {
   void read_escape(std::string& out);
   std::optional<unsigned> read_hex();
   std::string_view read_bare();  // a number or literal
-  void skip();
+  std::optional<std::string_view> read_digits(const std::string& name,
+                                              const char* type);
+  void skip_bare();
   void wrong_type(const std::string& name, const char* needed);
   void syntax(const std::string& needed);
 
   std::string_view text_;
   std::string file_;
   Diagnostics& errors_;
+  JsonCodes codes_;
   size_t at_ = 0;
   int line_ = 1;
+  int depth_ = 0;  // of the value that skip() is passing over
   bool failed_ = false;
   bool first_ = false;  // the next element is its container's first
 };
