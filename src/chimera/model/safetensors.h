@@ -1,0 +1,120 @@
+// One .safetensors file, read by mapping it into memory. Files come from
+// strangers: everything a header claims is checked against the bytes that are
+// there before anybody can use it, and nothing is allocated by a claim.
+//
+//   file   = length header data
+//   length = u64, little endian: bytes of the header, at most 100,000,000
+//   header = JSON object from "{" on, padded with blanks
+//            "name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}
+//            "__metadata__": {"format": "pt"}     optional, strings only
+//   data   = the tensors, row-major, without holes or overlaps; offsets count
+//            from its begin and need not be aligned
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chimera/base/json_reader.h"
+#include "chimera/base/result.h"
+
+namespace chimera {
+
+enum class TensorType {
+  kF64,
+  kF32,
+  kF16,
+  kBF16,
+  kI64,
+  kI32,
+  kI16,
+  kI8,
+  kU8,
+  kBool
+};
+
+// "F32".
+[[nodiscard]] std::string_view type_name(TensorType type);
+[[nodiscard]] size_t type_bytes(TensorType type);
+[[nodiscard]] bool is_floating(TensorType type);
+[[nodiscard]] std::optional<TensorType> find_tensor_type(std::string_view name);
+
+// Bytes of a tensor; nullopt if they are too many to count.
+// REQUIRES: no dimension is negative.
+[[nodiscard]] std::optional<size_t> tensor_bytes(
+    TensorType type, std::span<const std::int64_t> shape);
+
+// "[2, 3]", for messages and headers.
+[[nodiscard]] std::string shape_text(std::span<const std::int64_t> shape);
+
+struct TensorInfo {
+  std::string name;
+  TensorType type = TensorType::kF32;
+  std::vector<std::int64_t> shape;
+  size_t begin = 0;  // of the file's data part, in bytes
+  size_t end = 0;
+
+  bool operator==(const TensorInfo&) const = default;
+};
+
+using SafetensorsMetadata = std::map<std::string, std::string>;
+
+struct SafetensorsHeader {
+  std::vector<TensorInfo> tensors;  // in the order of their data
+  SafetensorsMetadata metadata;
+  size_t data_begin = 0;  // of the file, in bytes
+};
+
+// `bytes` is the whole file; only the header is read. `file_name` is what
+// messages call it.
+// ENSURES: names are unique and [begin, end) of the tensors tile the data.
+[[nodiscard]] Result<SafetensorsHeader> parse_safetensors_header(
+    std::span<const std::byte> bytes, const std::string& file_name);
+
+// The codes for what is wrong with JSON in a Hugging Face directory.
+[[nodiscard]] JsonCodes hf_json_codes();
+
+// A file that is mapped as long as the object lives. The file must not be
+// shortened meanwhile: that ends the process.
+class SafetensorsFile {
+ public:
+  [[nodiscard]] static Result<SafetensorsFile> open(const std::string& path);
+  SafetensorsFile(SafetensorsFile&& other) noexcept;
+  SafetensorsFile& operator=(SafetensorsFile&& other) noexcept;
+  ~SafetensorsFile();
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const std::vector<TensorInfo>& tensors() const {
+    return header_.tensors;
+  }
+  [[nodiscard]] const SafetensorsMetadata& metadata() const {
+    return header_.metadata;
+  }
+  // nullptr if there is none of that name.
+  [[nodiscard]] const TensorInfo* find(std::string_view name) const;
+
+  // The bytes as they are in the file, possibly unaligned.
+  // REQUIRES: `info` is one of tensors().
+  [[nodiscard]] std::span<const std::byte> data(const TensorInfo& info) const;
+
+  // The values of a floating-point tensor, converted.
+  // REQUIRES: is_floating(info.type), and `out` has as many elements.
+  void copy_as_float(const TensorInfo& info, std::span<float> out) const;
+  void copy_as_double(const TensorInfo& info, std::span<double> out) const;
+
+ private:
+  SafetensorsFile(std::string path, std::span<const std::byte> bytes);
+
+  std::string path_;
+  std::span<const std::byte> bytes_;  // mapped; empty: nothing to unmap
+  SafetensorsHeader header_;
+  std::vector<size_t> by_name_;  // indices of tensors(), sorted by name
+};
+
+}  // namespace chimera
