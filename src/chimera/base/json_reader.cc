@@ -6,6 +6,38 @@
 #include "chimera/base/text.h"
 
 namespace chimera {
+namespace {
+
+constexpr unsigned kReplacement = 0xFFFD;
+
+bool is_high_surrogate(unsigned code) { return code >> 10 == 0xD800 >> 10; }
+bool is_low_surrogate(unsigned code) { return code >> 10 == 0xDC00 >> 10; }
+
+void append_utf8(unsigned code, std::string& out) {
+  const auto append = [&](unsigned byte) {
+    out.push_back(static_cast<char>(byte));
+  };
+  const auto append_tail = [&](unsigned shift) {
+    append(0x80 | (code >> shift & 0x3F));
+  };
+  if (code < 0x80) {
+    append(code);
+  } else if (code < 0x800) {
+    append(0xC0 | code >> 6);
+    append_tail(0);
+  } else if (code < 0x10000) {
+    append(0xE0 | code >> 12);
+    append_tail(6);
+    append_tail(0);
+  } else {
+    append(0xF0 | code >> 18);
+    append_tail(12);
+    append_tail(6);
+    append_tail(0);
+  }
+}
+
+}  // namespace
 
 void JsonReader::refuse(const char* code, const std::string& found,
                         const std::string& needed, const std::string& hint) {
@@ -105,13 +137,29 @@ void JsonReader::read_escape(std::string& out) {
     return;
   }
   ++at_;
+  const unsigned code = read_code_point();
+  if (!failed_) append_utf8(code, out);
+}
+
+// Characters beyond 16 bits are written as two escapes, a pair of surrogates;
+// half a pair is no character and becomes the replacement character.
+unsigned JsonReader::read_code_point() {
   const std::optional<unsigned> code = read_hex();
   if (!code) {
     syntax("must be four hexadecimal digits");
-  } else {
-    // Names in our files are ASCII; anything else only has to be readable.
-    out.push_back(static_cast<char>(*code < 0x80 ? *code : unsigned{'?'}));
+    return 0;
   }
+  if (is_low_surrogate(*code)) return kReplacement;
+  if (!is_high_surrogate(*code)) return *code;
+  if (text_.substr(at_, 2) != "\\u") return kReplacement;
+  const size_t behind_first = at_;
+  at_ += 2;
+  const std::optional<unsigned> low = read_hex();
+  if (low && is_low_surrogate(*low)) {
+    return 0x10000 + ((*code & 0x3FF) << 10) + (*low & 0x3FF);
+  }
+  at_ = behind_first;
+  return kReplacement;
 }
 
 // REQUIRES: an opening quote stands here.
@@ -283,7 +331,8 @@ void JsonReader::unknown_key(const std::string& key,
 }
 
 void JsonReader::finish() {
-  if (!failed_ && peek() != 0) syntax("follows the end of the document");
+  const bool over = peek() == 0 && at_ == text_.size();
+  if (!failed_ && !over) syntax("follows the end of the document");
 }
 
 }  // namespace chimera

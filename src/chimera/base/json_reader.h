@@ -88,6 +88,7 @@ class JsonReader {
   std::string read_string();
   void read_escape(std::string& out);
   std::optional<unsigned> read_hex();
+  unsigned read_code_point();    // after a backslash and u
   std::string_view read_bare();  // a number or literal
   std::optional<std::string_view> read_digits(const std::string& name,
                                               const char* type);

@@ -89,5 +89,72 @@ TEST(JsonReader, NamesWhatIsWrongWithNumbersAndLiterals) {
   EXPECT_EQ(code("", 'b'), "S");
 }
 
+// The one string that `text` holds; what is wrong with it instead.
+std::string read_string(std::string_view text) {
+  Diagnostics errors;
+  JsonReader reader(text, "a.json", errors);
+  const std::string value = reader.string("it").value_or("");
+  reader.finish();
+  return errors.empty() ? value : to_string(errors.front());
+}
+
+TEST(JsonReader, EscapesBecomeUtf8) {
+  EXPECT_EQ(read_string(R"("\u0041\u000a\n\/")"), "A\n\n/");
+  EXPECT_EQ(read_string(R"("\u00e9\u20ac")"), "\xC3\xA9\xE2\x82\xAC");
+  EXPECT_EQ(read_string(R"("\ud83d\ude00")"), "\xF0\x9F\x98\x80");
+  EXPECT_EQ(read_string(R"("\uDBFF\uDFFF")"), "\xF4\x8F\xBF\xBF");
+  EXPECT_EQ(read_string(R"("\u0000")"), std::string(1, '\0'));
+}
+
+TEST(JsonReader, HalfASurrogatePairIsReplaced) {
+  const std::string replacement = "\xEF\xBF\xBD";
+  EXPECT_EQ(read_string(R"("\ud83d")"), replacement);
+  EXPECT_EQ(read_string(R"("\ude00x")"), replacement + "x");
+  EXPECT_EQ(read_string(R"("\ud83d\u0041")"), replacement + "A");
+  EXPECT_EQ(read_string(R"("\ud83d\ud83d\ude00")"),
+            replacement + "\xF0\x9F\x98\x80");
+  EXPECT_EQ(read_string(R"("\ud83d\n")"), replacement + "\n");
+}
+
+TEST(JsonReader, RefusesBrokenEscapes) {
+  EXPECT_EQ(read_string(R"("\u12")"),
+            "error[E101] a.json:1: \"12\"\" must be four hexadecimal digits");
+  EXPECT_EQ(read_string(R"("\ud83d\u12")"),
+            "error[E101] a.json:1: \"12\"\" must be four hexadecimal digits");
+  EXPECT_EQ(read_string(R"("\x")"),
+            "error[E101] a.json:1: \"x\"\" is not an escape");
+}
+
+TEST(JsonReader, ANullCharacterIsNotTheEnd) {
+  EXPECT_EQ(read_string(std::string_view("\"a\" \0 b", 7)),
+            "error[E101] a.json:1: \"? b\" follows the end of the document");
+}
+
+TEST(JsonReader, SkipsAnyValue) {
+  Diagnostics errors;
+  JsonReader reader(R"({"a": [1, {"b": "]"}, null], "c": -1e5, "d": 7})",
+                    "a.json", errors);
+  int d = 0;
+  reader.object("it", [&](const std::string& key) {
+    if (key == "d") {
+      d = reader.integer(key).value_or(0);
+    } else {
+      reader.skip();
+    }
+  });
+  reader.finish();
+  EXPECT_TRUE(errors.empty());
+  EXPECT_EQ(d, 7);
+}
+
+TEST(JsonReader, AClosingBracketIsNotASkippedValue) {
+  Diagnostics errors;
+  JsonReader reader(R"({"a": }})", "a.json", errors);
+  reader.object("it", [&](const std::string&) { reader.skip(); });
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_EQ(to_string(errors[0]),
+            "error[E101] a.json:1: \"}}\" must be a value");
+}
+
 }  // namespace
 }  // namespace chimera
