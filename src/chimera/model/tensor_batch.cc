@@ -1,0 +1,58 @@
+#include "chimera/model/tensor_batch.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "chimera/base/check.h"
+
+namespace chimera {
+namespace {
+
+at::Tensor to_tensor(const std::vector<std::int64_t>& numbers,
+                     at::IntArrayRef sizes, at::Device device) {
+  if (numbers.empty()) return {};
+  CHIMERA_CHECK_EQ(static_cast<std::int64_t>(numbers.size()),
+                   c10::multiply_integers(sizes));
+  at::Tensor tensor = at::empty(sizes, at::kLong);
+  std::copy(numbers.begin(), numbers.end(),
+            tensor.mutable_data_ptr<std::int64_t>());
+  return tensor.to(device);
+}
+
+at::Tensor rows(const at::Tensor& tensor, std::int64_t first,
+                std::int64_t count) {
+  return tensor.defined() ? tensor.narrow(0, first, count) : tensor;
+}
+
+}  // namespace
+
+TensorBatch to_tensors(const Batch& batch, const TargetCount& total,
+                       at::Device device) {
+  CHIMERA_CHECK_EQ(batch.sample_ids.size(),
+                   static_cast<std::size_t>(batch.samples));
+  const std::vector<std::int64_t> tokens = {batch.samples, batch.seq};
+  return {
+      .inputs = to_tensor(batch.inputs, tokens, device),
+      .targets = to_tensor(batch.targets, tokens, device),
+      .token_types = to_tensor(batch.token_types, tokens, device),
+      .next_sentence = to_tensor(batch.next_sentence, {batch.samples}, device),
+      .sample_ids = batch.sample_ids,
+      .total = total};
+}
+
+TensorBatch slice(const TensorBatch& batch, std::int64_t first,
+                  std::int64_t count) {
+  CHIMERA_CHECK(first >= 0 && count >= 0, "a slice of a batch");
+  const auto size = static_cast<std::int64_t>(batch.sample_ids.size());
+  CHIMERA_CHECK(first + count <= size, "a slice goes beyond its batch");
+  const auto begin = batch.sample_ids.begin() + first;
+  return {.inputs = rows(batch.inputs, first, count),
+          .targets = rows(batch.targets, first, count),
+          .token_types = rows(batch.token_types, first, count),
+          .next_sentence = rows(batch.next_sentence, first, count),
+          .sample_ids = {begin, begin + count},
+          .total = batch.total};
+}
+
+}  // namespace chimera

@@ -1,0 +1,31 @@
+// A Batch as tensors: what the first and last layer of a model read.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "chimera/model/batch.h"
+
+namespace chimera {
+
+struct TensorBatch {
+  at::Tensor inputs;                     // (B, T), int64 like all of them
+  at::Tensor targets;                    // (B, T)
+  at::Tensor token_types;                // (B, T); undefined unless BERT
+  at::Tensor next_sentence;              // (B); undefined unless BERT
+  std::vector<std::int64_t> sample_ids;  // (B)
+  TargetCount total;  // of the whole mini-batch, not of these samples
+};
+
+// Copies, so `batch` may go away.
+[[nodiscard]] TensorBatch to_tensors(const Batch& batch,
+                                     const TargetCount& total,
+                                     at::Device device = at::kCPU);
+
+// Samples first .. first + count - 1, sharing memory with `batch`.
+[[nodiscard]] TensorBatch slice(const TensorBatch& batch, std::int64_t first,
+                                std::int64_t count);
+
+}  // namespace chimera
