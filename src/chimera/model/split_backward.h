@@ -1,0 +1,43 @@
+// Linear and embedding layers whose backward comes in two halves: the gradient
+// of the input, which the previous stage waits for, and that of the weights,
+// which can be put off (B = I then W).
+//
+// Weight and bias gradients are added straight into their .grad, in place and
+// without a temporary of the weight's size; a missing .grad is made first.
+// Autograd itself sees no gradient for them. The sums are the same to the bit
+// whether they are put off or not.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "chimera/model/weight_grad_queue.h"
+
+namespace chimera {
+
+enum class WeightLayout {
+  kInOut,  // Hugging Face's Conv1D (GPT-2)
+  kOutIn,  // torch.nn.Linear (BERT, and every output head)
+};
+
+struct LinearWeights {
+  const at::Tensor& weight;
+  const at::Tensor& bias;  // (out); may be undefined
+  WeightLayout layout = WeightLayout::kOutIn;
+};
+
+// x (..., in) -> (..., out). With `deferred`, the weight gradients go there.
+[[nodiscard]] at::Tensor split_linear(const at::Tensor& x,
+                                      const LinearWeights& weights,
+                                      WeightGradQueue* deferred);
+
+struct EmbeddingWeights {
+  const at::Tensor& weight;       // (rows, C)
+  std::int64_t padding_row = -1;  // gets no gradient; -1: there is none
+};
+
+// indices (...), int64 -> (..., C).
+[[nodiscard]] at::Tensor split_embedding(const at::Tensor& indices,
+                                         const EmbeddingWeights& weights,
+                                         WeightGradQueue* deferred);
+
+}  // namespace chimera
