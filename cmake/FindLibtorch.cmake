@@ -69,7 +69,10 @@ find_package_handle_standard_args(Libtorch
 
 if(Libtorch_FOUND AND NOT TARGET Libtorch::Libtorch)
   # at::parallel_for is a template: without OpenMP it would run on one thread.
+  # By flag, not by path, so that at run time the wheel's own libgomp serves
+  # both.
   find_package(OpenMP REQUIRED)
+  separate_arguments(_openmp UNIX_COMMAND "${OpenMP_CXX_FLAGS}")
   add_library(Libtorch::Libtorch INTERFACE IMPORTED)
   target_include_directories(Libtorch::Libtorch SYSTEM INTERFACE
     ${Libtorch_INCLUDE_DIR}
@@ -77,9 +80,10 @@ if(Libtorch_FOUND AND NOT TARGET Libtorch::Libtorch)
   # libtorch.so has no symbols of its own and torch_cuda registers itself when
   # loaded: both would be dropped as unneeded.
   get_filename_component(_lib ${Libtorch_c10_LIBRARY} DIRECTORY)
-  target_link_options(Libtorch::Libtorch INTERFACE -Wl,-rpath,${_lib})
-  target_link_libraries(Libtorch::Libtorch INTERFACE
-    OpenMP::OpenMP_CXX -Wl,--push-state,--no-as-needed
+  target_compile_options(Libtorch::Libtorch INTERFACE ${_openmp})
+  target_link_options(Libtorch::Libtorch INTERFACE
+    ${_openmp} -Wl,-rpath,${_lib})
+  target_link_libraries(Libtorch::Libtorch INTERFACE -Wl,--push-state,--no-as-needed
     ${Libtorch_torch_LIBRARY} ${Libtorch_torch_cpu_LIBRARY}
     ${Libtorch_c10_LIBRARY})
   foreach(_name torch_cuda c10_cuda)
