@@ -1,0 +1,120 @@
+#include "chimera/model/cut.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "chimera/base/check.h"
+
+namespace chimera {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// The best way to cut the first layers into stages, for every number of both.
+// A stage above `limit` is not allowed; `join` puts the last stage's cost to
+// those before it.
+class BestCut {
+ public:
+  template <class Join>
+  BestCut(std::span<const double> costs, int stages, double limit,
+          const Join& join)
+      : layers_(static_cast<int>(costs.size())),
+        value_((stages + 1) * (costs.size() + 1), kInfinity),
+        last_(value_.size(), 0) {
+    std::vector<double> before = {0};
+    for (const double cost : costs) before.push_back(before.back() + cost);
+    value_[0] = 0;
+    for (int stage = 1; stage <= stages; ++stage) {
+      for (int end = stage; end <= layers_; ++end) {
+        for (int first = stage - 1; first < end; ++first) {
+          const double cost = before[end] - before[first];
+          if (cost > limit) continue;
+          const double value = join(value_[at(stage - 1, first)], cost);
+          if (value < value_[at(stage, end)]) {
+            value_[at(stage, end)] = value;
+            last_[at(stage, end)] = first;
+          }
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] double value(int stages) const {
+    return value_[at(stages, layers_)];
+  }
+  [[nodiscard]] std::vector<int> cut(int stages) const {
+    std::vector<int> firsts(stages);
+    int end = layers_;
+    for (int stage = stages; stage > 0; --stage) {
+      end = last_[at(stage, end)];
+      firsts[stage - 1] = end;
+    }
+    return firsts;
+  }
+
+ private:
+  [[nodiscard]] int at(int stage, int end) const {
+    return stage * (layers_ + 1) + end;
+  }
+
+  int layers_;
+  std::vector<double> value_;  // (stages + 1, layers + 1)
+  std::vector<int> last_;      // the last stage's first layer
+};
+
+}  // namespace
+
+std::vector<int> balanced_cut(std::span<const double> costs, int stages) {
+  CHIMERA_CHECK(stages >= 1 && stages <= static_cast<int>(costs.size()),
+                "every stage needs a layer");
+  const BestCut least(costs, stages, kInfinity, [](double so_far, double cost) {
+    return std::max(so_far, cost);
+  });
+  const BestCut even(
+      costs, stages, least.value(stages),
+      [](double so_far, double cost) { return so_far + cost * cost; });
+  return even.cut(stages);
+}
+
+Diagnostics check_cut(std::span<const int> cut, int stages, int layers) {
+  Diagnostics found;
+  const auto refuse = [&](const char* code, std::string what,
+                          std::string needed, std::string hint) {
+    found.push_back({code, "schedule.cut", std::move(what), std::move(needed),
+                     std::move(hint)});
+  };
+  if (stages > layers) {
+    refuse("E550", fmt::format("{} stages", stages),
+           fmt::format("must be at most the model's {} layers (blocks, "
+                       "embeddings and head)",
+                       layers),
+           "lower depth or chunks");
+  }
+  if (cut.empty()) return found;
+  if (static_cast<int>(cut.size()) != stages) {
+    refuse("E551", fmt::format("{} entries", cut.size()),
+           fmt::format("must be one for each of {} stages", stages),
+           "leave cut out for a balanced one");
+  }
+  const bool ascends = std::adjacent_find(cut.begin(), cut.end(),
+                                          std::greater_equal<>()) == cut.end();
+  if (cut.front() != 0 || !ascends) {
+    refuse("E552", fmt::format("[{}]", fmt::join(cut, ", ")),
+           "must ascend from 0", "list the first layer of each stage");
+  }
+  const int highest = *std::max_element(cut.begin(), cut.end());
+  if (highest >= layers) {
+    refuse("E553", fmt::format("layer {}", highest),
+           fmt::format("must be below the model's {} layers", layers),
+           "layers count from 0: embeddings, blocks, head");
+  }
+  return found;
+}
+
+}  // namespace chimera
