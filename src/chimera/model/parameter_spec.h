@@ -8,7 +8,8 @@
 
 namespace chimera {
 
-enum class Init { kNormal, kZeros, kOnes };
+// kOwn: the layer brings its own tensors.
+enum class Init { kNormal, kZeros, kOnes, kOwn };
 
 struct ParameterSpec {
   std::string name;                 // Hugging Face's, in full
