@@ -57,9 +57,11 @@ class Layer {
   // Whether context.deferred takes anything, so that W has work of its own.
   [[nodiscard]] virtual bool splits_backward() const { return true; }
 
-  // Whether forward works with any weights of the right shapes, or only with
-  // one set of its own.
-  [[nodiscard]] virtual bool supports_versions() const { return true; }
+  // The only weights that forward takes; empty: any of the right shapes.
+  [[nodiscard]] virtual std::vector<at::Tensor> own_weights() const {
+    return {};
+  }
+  [[nodiscard]] bool supports_versions() const { return own_weights().empty(); }
 };
 
 }  // namespace chimera
