@@ -1,0 +1,85 @@
+// What the layers of GPT-2 and BERT share.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "chimera/model/dropout.h"
+#include "chimera/model/model.h"
+#include "chimera/model/split_backward.h"
+
+namespace chimera {
+
+class TransformerLayer : public Layer {
+ public:
+  [[nodiscard]] const std::string& name() const override { return name_; }
+  [[nodiscard]] const std::vector<ParameterSpec>& parameters() const override {
+    return parameters_;
+  }
+
+ protected:
+  using Weights = std::span<const at::Tensor>;
+
+  TransformerLayer(std::string name, std::vector<ParameterSpec> parameters,
+                   const ModelDetails& details)
+      : name_(std::move(name)),
+        parameters_(std::move(parameters)),
+        details_(details) {}
+
+  [[nodiscard]] const ModelDetails& details() const { return details_; }
+  [[nodiscard]] const ModelShape& shape() const { return details_.shape; }
+  [[nodiscard]] WeightLayout layout() const {
+    return shape().kind == ModelKind::kGpt2 ? WeightLayout::kInOut
+                                            : WeightLayout::kOutIn;
+  }
+
+  // `pair` holds weight and bias, in that order.
+  [[nodiscard]] at::Tensor linear(const at::Tensor& x, Weights pair,
+                                  const LayerContext& context) const {
+    return split_linear(x, {pair[0], pair[1], layout()}, context.deferred);
+  }
+  [[nodiscard]] at::Tensor norm(const at::Tensor& x, Weights pair) const {
+    return at::layer_norm(x, {shape().hidden}, pair[0], pair[1],
+                          details_.norm_eps);
+  }
+  [[nodiscard]] at::Tensor drop(const at::Tensor& x, int site,
+                                const LayerContext& context) const {
+    return dropout(x, {.rate = details_.dropout, .site = site}, context);
+  }
+
+  // (T, C): the embeddings of positions 0 .. T - 1.
+  [[nodiscard]] static at::Tensor positions(const at::Tensor& table,
+                                            const LayerContext& context) {
+    const at::Tensor& inputs = context.batch.inputs;
+    return split_embedding(at::arange(inputs.size(1), inputs.options()),
+                           {table}, context.deferred);
+  }
+
+  // logits (N, classes), targets (N). Divided by the whole mini-batch's count,
+  // so that the losses of micro-batches add up.
+  [[nodiscard]] static at::Tensor cross_entropy(const at::Tensor& logits,
+                                                const at::Tensor& targets,
+                                                std::int64_t count) {
+    const at::Tensor sum = at::cross_entropy_loss(
+        logits, targets, {}, at::Reduction::Sum, kIgnoredTarget);
+    return sum / static_cast<double>(std::max<std::int64_t>(count, 1));
+  }
+
+  // Of a block's four projections, two feed-forward layers and attention.
+  [[nodiscard]] double block_flops() const {
+    const double tokens = shape().seq, hidden = shape().hidden;
+    return 2 * tokens * (4 * hidden * hidden + 2 * hidden * shape().ffn) +
+           4 * tokens * tokens * hidden;
+  }
+
+ private:
+  std::string name_;
+  std::vector<ParameterSpec> parameters_;
+  ModelDetails details_;
+};
+
+}  // namespace chimera

@@ -1,0 +1,16 @@
+// The layer lists behind make_model, one .cc each.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "chimera/model/model.h"
+
+namespace chimera {
+
+[[nodiscard]] std::vector<std::unique_ptr<Layer>> gpt2_layers(
+    const ModelDetails& details);
+[[nodiscard]] std::vector<std::unique_ptr<Layer>> bert_layers(
+    const ModelDetails& details);
+
+}  // namespace chimera
