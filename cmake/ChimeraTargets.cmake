@@ -23,11 +23,17 @@ endif()
 # For targets that include torch, whose headers and libraries are as they are.
 add_library(chimera_torch_flags INTERFACE)
 
-# Every .cc below `folder` that is not a test. Globbed, so that adding a
+# chimera_sources(TARGET FOLDER [EXCLUDE regex])
+#
+# Every .cc below the folder that is not a test. Globbed, so that adding a
 # schedule is one file and one registry line, with no build file to edit.
 function(chimera_sources target folder)
+  cmake_parse_arguments(arg "" "EXCLUDE" "" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  if(arg_EXCLUDE)
+    list(FILTER sources EXCLUDE REGEX "${arg_EXCLUDE}")
+  endif()
   target_sources(${target} PRIVATE ${sources})
 endfunction()
 
@@ -103,14 +109,18 @@ function(chimera_torch_room name)
   target_link_libraries(chimera_${name}
     PUBLIC ${arg_ROOMS} Libtorch::Libtorch
     PRIVATE chimera_flags chimera_torch_flags fmt::fmt-header-only)
-  target_precompile_headers(chimera_${name} PRIVATE
-    <ATen/ATen.h> <torch/csrc/autograd/custom_function.h>)
+  if(TARGET chimera_model AND NOT name STREQUAL model)
+    target_precompile_headers(chimera_${name} REUSE_FROM chimera_model)
+  else()
+    target_precompile_headers(chimera_${name} PRIVATE
+      <ATen/ATen.h> <torch/csrc/autograd/custom_function.h>)
+  endif()
   if(CHIMERA_TESTS AND tests)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE chimera_${name}
       chimera_flags chimera_torch_flags fmt::fmt-header-only
       GTest::gmock GTest::gtest_main rapidcheck rapidcheck_gtest)
-    target_precompile_headers(${name}_test REUSE_FROM chimera_${name})
+    target_precompile_headers(${name}_test REUSE_FROM chimera_model)
     add_test(NAME ${name}_test COMMAND ${name}_test)
     set_tests_properties(${name}_test PROPERTIES LABELS unit TIMEOUT 600)
   endif()

@@ -5,10 +5,16 @@ namespace chimera {
 
 enum ExitCode : int {
   kExitDone = 0,
-  kExitUsage = 2,      // usage, config, schedule
-  kExitDisk = 8,       // the result could not be written
-  kExitMemory = 9,     // out of memory
-  kExitInternal = 70,  // our own bug
+  kExitDifference = 1,  // verify found one
+  kExitUsage = 2,       // usage, config, schedule
+  kExitData = 3,        // data files, Hugging Face directories
+  kExitPeer = 5,        // a worker is lost
+  kExitTimeout = 6,     // a deadline was missed
+  kExitNumeric = 7,     // not a number
+  kExitDisk = 8,        // the result could not be written
+  kExitMemory = 9,      // out of memory
+  kExitInternal = 70,   // our own bug
+  kExitInterrupted = 130,
 };
 
 }  // namespace chimera

@@ -35,8 +35,8 @@ int unknown_command(const CLI::App& app) {
 
 int run(int argc, char** argv) {
   CLI::App app(
-      "Chimera: pipeline schedules as data, proven and simulated before they "
-      "run.",
+      "Chimera: trains transformers through pipelines, by schedules that are "
+      "proven and simulated before they run.",
       "chimera");
   app.set_version_flag("--version", "chimera " CHIMERA_VERSION);
   app.allow_extras();
@@ -45,13 +45,21 @@ int run(int argc, char** argv) {
       "  chimera schedule chimera --depth 4 --micros 4   draw a schedule\n"
       "  chimera simulate 1f1b --depth 8 --micros 8      what it would take\n"
       "  chimera schemes                                 every scheme\n"
-      "\nExit codes: 0 done, 2 usage or schedule, 8 disk, 9 memory, 70 our "
-      "bug.");
+      "  chimera train -c examples/gpt2_tiny.toml        train a model\n"
+      "\nExit codes: 0 done, 1 verify found a difference, 2 usage, config or\n"
+      "schedule, 3 data, 5 worker lost, 6 time-out, 7 not a number, 8 disk,\n"
+      "9 memory, 70 our bug, 130 interrupted.");
   int exit_code = kExitUsage;
   add_schedule_command(app, exit_code);
   add_schemes_command(app, exit_code);
   add_check_command(app, exit_code);
   add_simulate_command(app, exit_code);
+#ifdef CHIMERA_WITH_TORCH
+  add_train_command(app, exit_code);
+  add_verify_command(app, exit_code);
+  add_export_command(app, exit_code);
+  add_doctor_command(app, exit_code);
+#endif
   add_completion_command(app, exit_code);
   try {
     app.parse(argc, argv);

@@ -1,0 +1,51 @@
+#include "chimera/cli/run/run_flags.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "chimera/base/files.h"
+#include "chimera/cli/console.h"
+#include "chimera/cli/exit_codes.h"
+#include "chimera/config/parse.h"
+
+namespace chimera {
+
+void RunFlags::add_to(CLI::App& command) {
+  command.add_option("-c,--config", config, "the run.toml")->type_name("FILE");
+  command
+      .add_option("--set", overrides,
+                  "another value for a key of it; may be given often")
+      ->type_name("SECTION.KEY=VALUE")
+      ->expected(1)
+      ->take_all();
+}
+
+Result<RunConfig> RunFlags::read(Values& values) const {
+  if (config.empty()) {
+    values.refuse({.code = "E402",
+                   .found = "-c",
+                   .needed = "is missing: which run.toml?",
+                   .hint = "chimera train -c examples/gpt2_tiny.toml"});
+  }
+  if (!values.errors().empty()) return values.errors();
+  const Result<std::string> text = read_file(config);
+  if (!text) return text.errors();
+  return parse_training_config(*text, config, overrides);
+}
+
+Result<std::unique_ptr<RunSetup>> set_up_here(const RunConfig& config) {
+  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+  return set_up(config, {.host_cores = static_cast<int>(cores)});
+}
+
+int print_run_errors(const Diagnostics& errors) {
+  print_errors(errors);
+  // E501 to E549 are about data files and Hugging Face directories.
+  const bool data_only =
+      std::all_of(errors.begin(), errors.end(), [](const Diagnostic& error) {
+        return error.code >= "E501" && error.code < "E550";
+      });
+  return data_only ? kExitData : kExitUsage;
+}
+
+}  // namespace chimera

@@ -1,0 +1,95 @@
+#include "chimera/cli/run/step_line.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+
+namespace chimera {
+namespace {
+
+// The most this process has had in memory so far.
+double peak_memory_gb() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1e6;
+}
+
+std::string time_text(double seconds) {
+  const auto whole = static_cast<long>(seconds + 0.5);
+  if (whole >= 3600) {
+    return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60,
+                       whole % 60);
+  }
+  return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+// 950, 12.3k, 4.56M.
+std::string short_number(double value) {
+  if (value >= 1e6) return fmt::format("{:.2f}M", value / 1e6);
+  if (value >= 1e3) return fmt::format("{:.1f}k", value / 1e3);
+  return fmt::format("{:.0f}", value);
+}
+
+}  // namespace
+
+StepLine::StepLine(const StepLineOptions& options)
+    : options_(options), is_terminal_(isatty(STDERR_FILENO) != 0) {}
+
+StepLine::~StepLine() {
+  if (has_bar_) std::cerr << "\r\033[K" << std::flush;
+}
+
+void StepLine::show(const StepReport& report) {
+  step_s_ = step_s_ == 0 ? report.step_s : 0.9 * step_s_ + 0.1 * report.step_s;
+  const bool due = options_.log_every > 0 &&
+                   (report.step % options_.log_every == 0 ||
+                    report.step == options_.steps || report.step == 1);
+  if (due) print(text(report));
+  if (is_terminal_ && report.step < options_.steps) {
+    std::cerr << "\r\033[K" << bar(report.step) << std::flush;
+    has_bar_ = true;
+  }
+}
+
+void StepLine::show_evaluation(int step, double loss) {
+  print(fmt::format("step {}/{}  evaluation loss {:.4f}", step, options_.steps,
+                    loss));
+}
+
+void StepLine::print(const std::string& line) {
+  if (has_bar_) std::cerr << "\r\033[K";
+  has_bar_ = false;
+  std::cerr << line + "\n" << std::flush;
+}
+
+std::string StepLine::text(const StepReport& report) const {
+  std::string line = fmt::format("step {}/{}  ", report.step, options_.steps);
+  if (report.tokens > 0) {
+    line += fmt::format("loss {:.4f}  |g| {:.3g}  lr {:.3g}  {} tok/s  ",
+                        report.loss, report.grad_norm, report.lr,
+                        short_number(report.tokens_per_s));
+  }
+  if (options_.peak_flops > 0 && report.step_s > 0) {
+    line +=
+        fmt::format("MFU {:.1f} %  ", 100 * options_.flops_per_step /
+                                          report.step_s / options_.peak_flops);
+  }
+  line +=
+      fmt::format("{:.1f} ms  bubble {:.1f} %  {:.2f} GB", report.step_s * 1e3,
+                  100 * report.bubble, peak_memory_gb());
+  if (report.skipped) line += "  update skipped: not a number";
+  return line + "  left " + time_text(step_s_ * (options_.steps - report.step));
+}
+
+std::string StepLine::bar(int step) const {
+  constexpr int kWidth = 30;
+  const int done = step * kWidth / std::max(1, options_.steps);
+  return fmt::format("[{}{}] {}/{}  left {}", std::string(done, '='),
+                     std::string(kWidth - done, ' '), step, options_.steps,
+                     time_text(step_s_ * (options_.steps - step)));
+}
+
+}  // namespace chimera

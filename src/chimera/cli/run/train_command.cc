@@ -1,0 +1,211 @@
+// chimera train: run a configuration and leave a run directory.
+#include <fmt/format.h>
+
+#include <ctime>
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+#include "chimera/base/files.h"
+#include "chimera/cli/commands.h"
+#include "chimera/cli/console.h"
+#include "chimera/cli/exit_codes.h"
+#include "chimera/cli/flags.h"
+#include "chimera/cli/run/interrupt.h"
+#include "chimera/cli/run/run_flags.h"
+#include "chimera/cli/run/step_line.h"
+#include "chimera/comm/comm_error.h"
+#include "chimera/report/svg.h"
+#include "chimera/simulate/simulate.h"
+#include "chimera/trace/chrome.h"
+#include "chimera/trace/measure.h"
+#include "chimera/train/peak_flops.h"
+#include "chimera/train/run_directory.h"
+#include "chimera/train/train.h"
+
+namespace chimera {
+namespace {
+
+struct TrainCommand {
+  RunFlags flags;
+  std::string run_dir;
+  bool resume = false;
+
+  int run(const CLI::App& command) const;
+};
+
+// "runs/20261116-021500".
+std::string fresh_directory() {
+  const std::time_t now = std::time(nullptr);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y%m%d-%H%M%S", std::localtime(&now));
+  return std::string("runs/") + text;
+}
+
+std::string layout_text(const RunSetup& setup) {
+  const Schedule& schedule = setup.schedule;
+  std::string text = fmt::format(
+      "{}: {} workers x {} copies as threads, {} pipes, {} stages, "
+      "{} micro-batches of {}",
+      schedule.scheme, schedule.workers(), schedule.width, schedule.pipes(),
+      schedule.stages(), schedule.micros, *setup.config.schedule.micro_batch);
+  if (setup.is_emulated()) return text + ", emulated\n";
+  text += fmt::format("\n{}: {} layers, {} parameters, cut at",
+                      name_of(setup.model.details.shape.kind),
+                      setup.model.layers.size(), parameter_count(setup.model));
+  for (const int layer : setup.cut) text += fmt::format(" {}", layer);
+  return text + fmt::format("\ndata: {}, {} samples of {} tokens\n",
+                            setup.config.data.path, setup.data->num_samples(),
+                            setup.model.details.shape.seq);
+}
+
+StepLineOptions step_line_options(const RunSetup& setup) {
+  StepLineOptions options{.steps = *setup.config.train.steps,
+                          .log_every = setup.config.run.log_every};
+  if (setup.is_emulated()) return options;
+  for (const double flops : forward_flops(setup.model)) {
+    options.flops_per_step +=
+        3 * flops * static_cast<double>(setup.global_batch());
+  }
+  options.peak_flops = measure_peak_flops();
+  return options;
+}
+
+// trace.json, and pictures of one step: as planned, on the measured times of
+// its actions, and as run.
+void write_trace(const RunDirectory& directory, const RunSetup& setup,
+                 const TrainOutcome& outcome) {
+  std::ofstream out(directory.file("trace.json"), std::ios::binary);
+  write_chrome_trace(outcome.trace, 1e6, out);
+  if (!out.flush())
+    throw IoError("cannot write " + directory.file("trace.json"));
+  const Costs costs = measured_costs(setup.schedule, outcome.trace);
+  const Simulation plan = simulate(setup.schedule, costs);
+  const Trace last =
+      one_step(outcome.trace, outcome.steps - 1, setup.schedule.workers());
+  write_file(directory.file("planned.svg"),
+             draw_svg(plan.trace, {.title = setup.schedule.scheme + ", planned",
+                                   .time_label = "time (s)"}));
+  write_file(directory.file("run.svg"),
+             draw_svg(last, {.title = fmt::format("{}, step {} as it ran",
+                                                  setup.schedule.scheme,
+                                                  outcome.steps),
+                             .time_label = "time (s)"}));
+}
+
+std::string bad_text(const BadStep& bad) {
+  std::string text = fmt::format("step {}: ", bad.step);
+  if (!bad.place) return text + "the gradient is not a number";
+  return text + fmt::format("stage {}, micro-batch {}: not a number",
+                            bad.place->stage, bad.place->micro);
+}
+
+// Exit code once the workers have ended.
+int finish(const RunDirectory& directory, const RunSetup& setup,
+           const TrainOutcome& outcome) {
+  if (setup.config.run.trace) write_trace(directory, setup, outcome);
+  if (outcome.bad) {
+    std::cerr << "error: " << bad_text(*outcome.bad)
+              << "; the weights are not kept (lower train.lr, set train.clip, "
+                 "or train.on_nan = \"skip\")\n";
+    return kExitNumeric;
+  }
+  if (!setup.is_emulated()) directory.write_weights(setup, outcome.weights);
+  const bool cut_short = outcome.steps < *setup.config.train.steps;
+  return outcome.interrupted && cut_short ? kExitInterrupted : kExitDone;
+}
+
+int train_in(RunDirectory& directory, const RunSetup& setup) {
+  int step = 0;
+  const auto fail = [&](const std::exception& error, int exit_code) {
+    std::cerr << "error: " << error.what() << '\n';
+    directory.write_state("failed", step, exit_code);
+    return exit_code;
+  };
+  try {
+    StepLine line(step_line_options(setup));
+    catch_interrupt();
+    const TrainOutcome outcome =
+        train(setup, {.on_step =
+                          [&](const StepReport& report) {
+                            step = report.step;
+                            directory.add_metrics(report);
+                            line.show(report);
+                          },
+                      .on_evaluation =
+                          [&](int at, double loss) {
+                            directory.add_evaluation(at, loss);
+                            line.show_evaluation(at, loss);
+                          },
+                      .wants_stop = was_interrupted});
+    const int exit_code = finish(directory, setup, outcome);
+    const bool failed = exit_code != kExitDone && exit_code != kExitInterrupted;
+    directory.write_state(failed ? "failed" : "done", outcome.steps, exit_code);
+    return exit_code;
+  } catch (const TimeoutError& error) {
+    return fail(error, kExitTimeout);
+  } catch (const CommError& error) {
+    return fail(error, kExitPeer);
+  } catch (const IoError& error) {
+    return fail(error, kExitDisk);
+  }
+}
+
+int TrainCommand::run(const CLI::App& command) const {
+  Values values;
+  refuse_unknown(command, values);
+  if (resume) {
+    values.refuse({.code = "E406",
+                   .found = "--resume",
+                   .needed = "is to come: runs cannot be continued yet"});
+  }
+  Result<RunConfig> config = flags.read(values);
+  if (!config) return print_run_errors(config.errors());
+  RunConfig resolved = *config;
+  if (!run_dir.empty()) resolved.run.dir = run_dir;
+  if (resolved.run.dir.empty()) resolved.run.dir = fresh_directory();
+  const Result<std::unique_ptr<RunSetup>> setup = set_up_here(resolved);
+  if (!setup) return print_run_errors(setup.errors());
+  const RunSetup& ready = **setup;
+  Result<RunDirectory> directory =
+      RunDirectory::create(resolved.run.dir, ready.config);
+  if (!directory) return print_run_errors(directory.errors());
+  for (const std::string& notice : ready.notices) {
+    std::cerr << "note: " << notice << '\n';
+  }
+  std::cerr << layout_text(ready) << "run directory: " << resolved.run.dir
+            << '\n';
+  RunDirectory run_directory = std::move(directory).value();
+  const int exit_code = train_in(run_directory, ready);
+  if (exit_code == kExitDone || exit_code == kExitInterrupted) {
+    write_result(resolved.run.dir + "\n", "");
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& app, int& exit_code) {
+  auto state = std::make_shared<TrainCommand>();
+  CLI::App* command =
+      app.add_subcommand("train", "train a model as a run.toml says");
+  command->allow_extras();
+  state->flags.add_to(*command);
+  command
+      ->add_option("--run-dir", state->run_dir,
+                   "where to write (default run.dir, else runs/<time>)")
+      ->type_name("DIR");
+  command->add_flag("--resume", state->resume, "continue a run (to come)");
+  command->footer(
+      "The run directory gets config.toml, metrics.jsonl, state.json, with\n"
+      "run.trace also trace.json, planned.svg and run.svg, and at the end\n"
+      "weights/, a Hugging Face directory. Its path is printed on stdout.\n"
+      "\nExamples:\n"
+      "  chimera train -c examples/gpt2_tiny.toml\n"
+      "  chimera train -c run.toml --set schedule.scheme=1f1b --set "
+      "train.steps=20");
+  command->callback(
+      [state, command, &exit_code] { exit_code = state->run(*command); });
+}
+
+}  // namespace chimera

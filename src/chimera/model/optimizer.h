@@ -1,0 +1,34 @@
+// How weights change by their gradients. The implementations are in the train
+// room; a stage only knows where its weights, gradients and states lie.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace chimera {
+
+// A contiguous range of a stage's weights, all 1-D and of one length.
+struct OptimizerSlice {
+  at::Tensor weights;
+  at::Tensor gradient;
+  std::vector<at::Tensor> states;  // as many as num_states()
+  bool decays = false;             // weights that usually decay
+  std::int64_t step = 0;           // of the run, from 0: sets the rate
+  std::int64_t updates = 0;        // of these weights, before this one
+};
+
+// Immutable; used by many threads at once.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+
+  // Numbers kept per weight; they start as zeros.
+  [[nodiscard]] virtual int num_states() const = 0;
+  // Changes slice.weights and slice.states in place. The same element gives
+  // the same bits in any slice that starts at a multiple of kShardGrain.
+  virtual void update(const OptimizerSlice& slice) const = 0;
+};
+
+}  // namespace chimera

@@ -1,0 +1,92 @@
+// The parameters of a stage in one piece of memory, and their gradients in
+// another: a sum, a norm or an update then is one pass over contiguous
+// numbers. Parameters are views into it.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "chimera/comm/transport.h"
+#include "chimera/model/optimizer.h"
+#include "chimera/model/parameter_spec.h"
+
+namespace chimera {
+
+// One version of a block's values.
+struct BlockValues {
+  at::Tensor flat;                 // (size)
+  std::vector<at::Tensor> leaves;  // by parameter; require gradients
+};
+
+using ParameterInit = std::function<at::Tensor(const ParameterSpec& spec)>;
+
+// Which part of a block this rank answers for.
+struct Sharing {
+  int index = 0;    // of this rank among the holders
+  int holders = 1;  // over all copies
+};
+
+class ParameterBlock {
+ public:
+  // Parameters that decay come first, then the others, each kind padded to
+  // whole grains: any shard then meets both kinds at whole grains.
+  ParameterBlock(std::vector<ParameterSpec> specs, at::ScalarType dtype,
+                 const Sharing& sharing);
+
+  [[nodiscard]] const std::vector<ParameterSpec>& specs() const {
+    return specs_;
+  }
+  // Of `values`, by parameter.
+  [[nodiscard]] std::vector<at::Tensor> gradients() const {
+    return gradient_views_;
+  }
+  [[nodiscard]] NumberBuffer gradient_buffer() const;
+  [[nodiscard]] NumberBuffer value_buffer(const BlockValues& values) const;
+
+  // Values from `init`, or those tensors themselves where a layer owns them.
+  [[nodiscard]] BlockValues make_values(
+      const ParameterInit& init, const std::vector<at::Tensor>& owned) const;
+  // A new version with the same values.
+  [[nodiscard]] BlockValues copy_values(const BlockValues& values) const;
+
+  // Before a backward adds to the gradient: the first one after an update
+  // starts from zero.
+  void begin_backward();
+  // Of this rank's shard of the gradient.
+  [[nodiscard]] double squared_norm() const;
+
+  struct Update {
+    const Optimizer& optimizer;
+    std::int64_t step = 0;
+    double gradient_scale = 1;
+    bool own_shard_only = false;
+  };
+  // Leaves the gradient to be started anew.
+  void update(const Update& update, const BlockValues& values);
+  // The same without changing any value.
+  void skip_update() { is_used_up_ = true; }
+
+ private:
+  [[nodiscard]] at::Tensor view(const at::Tensor& flat,
+                                std::size_t parameter) const;
+  void update_range(const Update& update, const BlockValues& values,
+                    const Shard& range, bool decays);
+
+  std::vector<ParameterSpec> specs_;
+  Sharing sharing_;
+  std::vector<std::int64_t> offsets_;  // by parameter
+  std::int64_t decaying_ = 0;          // numbers before this decay
+  std::int64_t size_ = 0;
+  at::Tensor gradient_;  // (size)
+  std::vector<at::Tensor> gradient_views_;
+  bool is_used_up_ = false;  // the gradient has served its update
+  std::int64_t updates_ = 0;
+  Shard state_range_;               // what states_ hold
+  std::vector<at::Tensor> states_;  // made by the first update
+};
+
+}  // namespace chimera

@@ -1,0 +1,447 @@
+#include "chimera/model/torch_compute.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "chimera/base/check.h"
+#include "chimera/exec/program.h"
+#include "chimera/model/tensor_payload.h"
+#include "chimera/model/torch_stage.h"
+
+namespace chimera {
+namespace {
+
+// Losses are added up until their step's vote.
+struct StepLoss {
+  double loss = 0;
+  double bad_at = Ballot::kNowhere;
+};
+
+bool is_finite(const at::Tensor& tensor) {
+  return std::isfinite(tensor.sum().item<double>());
+}
+
+class TorchCompute final : public StageCompute {
+ public:
+  TorchCompute(const TorchComputeOptions& options, int rank);
+
+  WeightsPtr initial_weights(int stage) override;
+  ForwardResult forward(const Work& work, const WeightsPtr& weights,
+                        PayloadPtr input, Keep keep) override;
+  void recompute(const Work& work, Stash& stash) override;
+  PayloadPtr backward(const Work& work, Stash& stash,
+                      PayloadPtr gradient) override;
+  PayloadPtr input_grad(const Work& work, Stash& stash,
+                        PayloadPtr gradient) override;
+  void weight_grad(const Work& work, Stash& stash) override;
+  NumberBuffer gradient(const SumGroup& group) override;
+  WeightsPtr update(const UpdateOrder& order,
+                    const WeightsPtr& current) override;
+  NumberBuffer updated_shards(const SumGroup& group, int stage) override;
+  Ballot ballot(int step, bool training) override;
+  PayloadPtr empty_payload(const Work& work, bool is_gradient) override;
+
+ private:
+  using Losses = std::map<int, StepLoss>;  // by step
+
+  void note_list();
+  void make_tied_block(const std::vector<int>& stages);
+  void make_stages(const std::vector<int>& stages);
+  [[nodiscard]] Sharing sharing_of(const std::vector<int>& stages) const;
+  [[nodiscard]] bool is_last(int stage) const {
+    return stage + 1 == options_.schedule.stages();
+  }
+  // Whether `stage`'s update is also that of the tied weights on this rank.
+  [[nodiscard]] bool updates_tied(int stage) const {
+    return tied_ && stage == tied_stage_;
+  }
+  [[nodiscard]] int parts(const Work& work) const {
+    return work.training ? options_.schedule.parts : 1;
+  }
+
+  [[nodiscard]] TensorBatch batch_of(const Work& work) const;
+  [[nodiscard]] TargetCount targets_of(const Work& work) const;
+  [[nodiscard]] std::int64_t first_sample(int copy, int micro) const;
+  [[nodiscard]] std::int64_t global_batch() const;
+  void build_graphs(const Work& work, const at::Tensor& input,
+                    TorchStash& stash);
+  [[nodiscard]] at::Tensor joined(const TorchStash& stash) const;
+  void note_output(const Work& work, const at::Tensor& output);
+  [[nodiscard]] at::Tensor run_graph(const Work& work, Stash& stash,
+                                     const PayloadPtr& gradient);
+  void apply(ParameterBlock& block, const UpdateOrder& order,
+             const BlockValues& values);
+  void show(const ParameterBlock& block, const UpdateOrder& order,
+            const BlockValues& values) const;
+
+  const TorchComputeOptions options_;
+  int rank_;
+  RankPlace place_;
+  MicroIndex index_;
+  std::unique_ptr<ParameterBlock> tied_;
+  BlockValues tied_values_;
+  int tied_stage_ = kNone;
+  std::map<int, std::unique_ptr<TorchStage>> stages_;  // held, by number
+  std::map<int, const TorchWeights*> newest_;          // by stage; not owned
+  std::vector<bool> is_split_;                         // [cell]: I and W
+  bool updates_each_micro_ = false;                    // PipeDream
+  bool is_asynchronous_ = false;
+  Losses training_losses_;
+  Losses evaluation_losses_;
+  double squared_norms_ = 0;  // of the step's updates, where asynchronous
+};
+
+TorchCompute::TorchCompute(const TorchComputeOptions& options, int rank)
+    : options_(options),
+      rank_(rank),
+      place_(place_of(options.schedule, rank)),
+      index_(options.schedule),
+      is_split_(index_.cells(), false),
+      is_asynchronous_(chimera::is_asynchronous(options.schedule)) {
+  at::set_num_threads(options_.threads);
+  note_list();
+  const std::vector<int> stages =
+      stages_of(options_.schedule.placement, place_.worker);
+  make_tied_block(stages);
+  make_stages(stages);
+}
+
+void TorchCompute::note_list() {
+  for (const Action& action : options_.schedule.actions[place_.worker]) {
+    if (action.op == Op::kI) {
+      is_split_[index_.cell(action.stage, action.micro)] = true;
+    }
+    if (action.op == Op::kU && action.micro != kNone) {
+      updates_each_micro_ = true;
+    }
+  }
+}
+
+// The ranks that hold any of `stages`, and which of them this one is.
+Sharing TorchCompute::sharing_of(const std::vector<int>& stages) const {
+  SumGroup group;
+  for (int pipe = 0; pipe < options_.schedule.pipes(); ++pipe) {
+    for (const int stage : stages) group.members.push_back({pipe, stage});
+  }
+  const std::vector<int> ranks = member_ranks(options_.schedule, group);
+  const auto mine = std::find(ranks.begin(), ranks.end(), rank_);
+  return {.index = static_cast<int>(mine - ranks.begin()),
+          .holders = static_cast<int>(ranks.size())};
+}
+
+void TorchCompute::make_tied_block(const std::vector<int>& stages) {
+  for (const int stage : stages) {
+    std::vector<ParameterSpec> specs =
+        tied_parameters(layers_of(options_.model, options_.cut, stage));
+    if (specs.empty()) continue;
+    const Sharing sharing = sharing_of({0, options_.schedule.stages() - 1});
+    tied_ = std::make_unique<ParameterBlock>(std::move(specs), options_.dtype,
+                                             sharing);
+    tied_values_ = tied_->make_values(options_.init, {});
+    tied_stage_ = stage;
+    return;
+  }
+}
+
+void TorchCompute::make_stages(const std::vector<int>& stages) {
+  for (const int stage : stages) {
+    const auto layers = layers_of(options_.model, options_.cut, stage);
+    stages_[stage] = std::make_unique<TorchStage>(TorchStage::Options{
+        .layers = layers,
+        .first_layer = options_.cut[stage],
+        .dtype = options_.dtype,
+        .sharing = sharing_of({stage}),
+        .tied = tied_parameters(layers).empty() ? nullptr : tied_.get()});
+  }
+}
+
+WeightsPtr TorchCompute::initial_weights(int stage) {
+  auto weights = stages_[stage]->make_weights(options_.init, &tied_values_);
+  newest_[stage] = weights.get();
+  return weights;
+}
+
+std::int64_t TorchCompute::global_batch() const {
+  return std::int64_t{options_.schedule.width} * options_.schedule.micros *
+         options_.micro_batch;
+}
+
+// Copy w takes the w-th share of the mini-batch, micro-batch m its m-th.
+std::int64_t TorchCompute::first_sample(int copy, int micro) const {
+  return (std::int64_t{copy} * options_.schedule.micros + micro) *
+         options_.micro_batch;
+}
+
+// What the losses of one update are divided by.
+TargetCount TorchCompute::targets_of(const Work& work) const {
+  const BatchSource& source =
+      work.training ? *options_.training : *options_.evaluation;
+  if (!work.training || !updates_each_micro_) return source.targets(work.step);
+  TargetCount count;
+  for (int copy = 0; copy < options_.schedule.width; ++copy) {
+    const Batch batch = source.read(work.step, first_sample(copy, work.micro),
+                                    options_.micro_batch);
+    count.tokens +=
+        static_cast<std::int64_t>(batch.targets.size()) -
+        std::count(batch.targets.begin(), batch.targets.end(), kIgnoredTarget);
+    count.samples += static_cast<std::int64_t>(batch.next_sentence.size());
+  }
+  return count;
+}
+
+// The first stage reads inputs and the last targets; those between only need
+// to know which samples they see.
+TensorBatch TorchCompute::batch_of(const Work& work) const {
+  const std::int64_t first = first_sample(place_.copy, work.micro);
+  if (work.stage == 0 || is_last(work.stage)) {
+    const BatchSource& source =
+        work.training ? *options_.training : *options_.evaluation;
+    const TargetCount total =
+        is_last(work.stage) ? targets_of(work) : TargetCount{};
+    return to_tensors(source.read(work.step, first, options_.micro_batch),
+                      total);
+  }
+  TensorBatch batch;
+  for (std::int64_t i = 0; i < options_.micro_batch; ++i) {
+    batch.sample_ids.push_back(work.step * global_batch() + first + i);
+  }
+  return batch;
+}
+
+ForwardResult TorchCompute::forward(const Work& work, const WeightsPtr& weights,
+                                    PayloadPtr input, Keep keep) {
+  auto stash = std::make_unique<TorchStash>();
+  stash->weights = std::dynamic_pointer_cast<TorchWeights>(weights);
+  const at::Tensor x = input ? tensor_of(input) : at::Tensor();
+  at::Tensor output;
+  if (keep == Keep::kGraph) {
+    build_graphs(work, x, *stash);
+    output = joined(*stash);
+  } else {
+    const at::NoGradGuard no_grad;
+    const TensorBatch batch = batch_of(work);
+    output = stages_[work.stage]->run(x, *stash->weights,
+                                      {.batch = batch,
+                                       .seed = options_.seed,
+                                       .step = work.step,
+                                       .training = work.training},
+                                      nullptr);
+    stash->input = x;
+  }
+  note_output(work, output);
+  ForwardResult result;
+  if (!is_last(work.stage)) {
+    result.output = std::make_unique<TensorPayload>(output);
+  }
+  if (keep != Keep::kNothing) result.stash = std::move(stash);
+  return result;
+}
+
+void TorchCompute::build_graphs(const Work& work, const at::Tensor& input,
+                                TorchStash& stash) {
+  const int num_parts = parts(work);
+  const std::int64_t samples = options_.micro_batch / num_parts;
+  const bool split = is_split_[index_.cell(work.stage, work.micro)];
+  const TensorBatch whole = batch_of(work);
+  for (int part = 0; part < num_parts; ++part) {
+    auto graph = std::make_unique<StageGraph>();
+    if (input.defined()) {
+      graph->input = input.narrow(0, part * samples, samples)
+                         .detach()
+                         .requires_grad_(true);
+    }
+    const TensorBatch batch = slice(whole, part * samples, samples);
+    graph->output = stages_[work.stage]->run(
+        graph->input, *stash.weights,
+        {.batch = batch, .seed = options_.seed, .step = work.step},
+        split ? &graph->deferred : nullptr);
+    stash.graphs.push_back(std::move(graph));
+  }
+}
+
+// The output of the micro-batch: its parts one after the other, or the sum of
+// their losses.
+at::Tensor TorchCompute::joined(const TorchStash& stash) const {
+  if (stash.graphs.size() == 1) return stash.graphs[0]->output.detach();
+  const at::Tensor first = stash.graphs[0]->output.detach();
+  const at::Tensor second = stash.graphs[1]->output.detach();
+  return first.dim() == 0 ? first + second : at::cat({first, second});
+}
+
+void TorchCompute::note_output(const Work& work, const at::Tensor& output) {
+  StepLoss& noted =
+      (work.training ? training_losses_ : evaluation_losses_)[work.step];
+  if (is_last(work.stage)) {
+    const double share = updates_each_micro_ && work.training
+                             ? 1.0 / options_.schedule.micros
+                             : 1.0;
+    noted.loss += output.item<double>() * share;
+  }
+  if (is_finite(output)) return;
+  const int micro = place_.copy * options_.schedule.micros + work.micro;
+  noted.bad_at = std::min(
+      noted.bad_at, double(micro) * options_.schedule.stages() + work.stage);
+}
+
+void TorchCompute::recompute(const Work& work, Stash& stash) {
+  auto& torch_stash = dynamic_cast<TorchStash&>(stash);
+  build_graphs(work, torch_stash.input, torch_stash);
+  torch_stash.input.reset();
+}
+
+at::Tensor TorchCompute::run_graph(const Work& work, Stash& stash,
+                                   const PayloadPtr& gradient) {
+  stages_[work.stage]->block().begin_backward();
+  if (ParameterBlock* tied = stages_[work.stage]->tied()) {
+    tied->begin_backward();
+  }
+  StageGraph& graph = *dynamic_cast<TorchStash&>(stash).graphs[work.part];
+  return run_backward(graph, gradient ? tensor_of(gradient) : at::Tensor());
+}
+
+PayloadPtr TorchCompute::backward(const Work& work, Stash& stash,
+                                  PayloadPtr gradient) {
+  const at::Tensor passed_on = run_graph(work, stash, gradient);
+  if (!passed_on.defined()) return nullptr;
+  return std::make_unique<TensorPayload>(passed_on);
+}
+
+// Which half of the work this is was settled when the graph was built.
+PayloadPtr TorchCompute::input_grad(const Work& work, Stash& stash,
+                                    PayloadPtr gradient) {
+  return backward(work, stash, std::move(gradient));
+}
+
+void TorchCompute::weight_grad(const Work& work, Stash& stash) {
+  const at::NoGradGuard no_grad;
+  dynamic_cast<TorchStash&>(stash).graphs[work.part]->deferred.run();
+}
+
+NumberBuffer TorchCompute::gradient(const SumGroup& group) {
+  const int stage = group.members.front().stage;
+  const bool tied = stage != group.members.back().stage;
+  return (tied ? *tied_ : stages_[stage]->block()).gradient_buffer();
+}
+
+void TorchCompute::show(const ParameterBlock& block, const UpdateOrder& order,
+                        const BlockValues& values) const {
+  if (!options_.on_gradient) return;
+  options_.on_gradient({.rank = rank_,
+                        .step = order.step,
+                        .specs = block.specs(),
+                        .weights = values.leaves,
+                        .gradients = block.gradients()});
+}
+
+void TorchCompute::apply(ParameterBlock& block, const UpdateOrder& order,
+                         const BlockValues& values) {
+  show(block, order, values);
+  if (is_asynchronous_) squared_norms_ += block.squared_norm();
+  ParameterBlock::Update update{.optimizer = *options_.optimizer,
+                                .step = order.step,
+                                .own_shard_only = options_.shard_update};
+  if (order.vote != nullptr) {
+    const double norm = std::sqrt(order.vote->squared_norm);
+    if (!std::isfinite(norm) || order.vote->bad_at != Ballot::kNowhere) {
+      return block.skip_update();
+    }
+    // As torch.nn.utils.clip_grad_norm_.
+    if (options_.clip > 0) {
+      update.gradient_scale = std::min(1.0, options_.clip / (norm + 1e-6));
+    }
+  }
+  block.update(update, values);
+}
+
+WeightsPtr TorchCompute::update(const UpdateOrder& order,
+                                const WeightsPtr& current) {
+  TorchStage& stage = *stages_[order.stage];
+  auto weights = std::dynamic_pointer_cast<TorchWeights>(current);
+  if (order.keep_current) weights = stage.copy_weights(*weights);
+  apply(stage.block(), order, weights->own);
+  if (updates_tied(order.stage)) apply(*tied_, order, tied_values_);
+  newest_[order.stage] = weights.get();
+  return weights;
+}
+
+NumberBuffer TorchCompute::updated_shards(const SumGroup& group, int stage) {
+  if (!options_.shard_update) return {};
+  if (group.members.front().stage != group.members.back().stage) {
+    return updates_tied(stage) ? tied_->value_buffer(tied_values_)
+                               : NumberBuffer{};
+  }
+  return stages_[stage]->block().value_buffer(newest_[stage]->own);
+}
+
+Ballot TorchCompute::ballot(int step, bool training) {
+  Losses& losses = training ? training_losses_ : evaluation_losses_;
+  const StepLoss noted = losses[step];
+  losses.erase(step);
+  Ballot ballot{.loss = noted.loss, .bad_at = noted.bad_at};
+  if (!training) return ballot;
+  if (is_asynchronous_) {
+    const int updates = updates_each_micro_ ? options_.schedule.micros : 1;
+    ballot.squared_norm = std::exchange(squared_norms_, 0) / updates;
+  } else {
+    for (const auto& [stage, torch_stage] : stages_) {
+      ballot.squared_norm += torch_stage->block().squared_norm();
+    }
+    if (tied_) ballot.squared_norm += tied_->squared_norm();
+  }
+  const bool bad =
+      ballot.bad_at != Ballot::kNowhere || !std::isfinite(ballot.squared_norm);
+  if (bad && options_.on_nan == OnNan::kStop) ballot.stop = 1;
+  return ballot;
+}
+
+PayloadPtr TorchCompute::empty_payload(const Work& work, bool is_gradient) {
+  const ModelShape& shape = options_.model.details.shape;
+  const std::int64_t samples =
+      options_.micro_batch / (is_gradient ? parts(work) : 1);
+  return std::make_unique<TensorPayload>(
+      at::empty({samples, shape.seq, shape.hidden}, options_.dtype));
+}
+
+}  // namespace
+
+BadPlace bad_place(double bad_at, const Schedule& schedule) {
+  const auto code = static_cast<std::int64_t>(bad_at);
+  return {.micro = static_cast<int>(code / schedule.stages()),
+          .stage = static_cast<int>(code % schedule.stages())};
+}
+
+std::unique_ptr<StageCompute> make_torch_compute(
+    const TorchComputeOptions& options, int rank) {
+  return std::make_unique<TorchCompute>(options, rank);
+}
+
+std::vector<NamedTensor> named_weights(const TorchComputeOptions& options,
+                                       int stage, const Weights& weights) {
+  const auto& torch_weights = dynamic_cast<const TorchWeights&>(weights);
+  std::vector<NamedTensor> named;
+  const auto layers = layers_of(options.model, options.cut, stage);
+  for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+    const std::vector<ParameterSpec>& specs = layers[layer]->parameters();
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      named.push_back(
+          {specs[i].name, torch_weights.by_layer[layer][i].detach()});
+    }
+  }
+  return named;
+}
+
+std::span<const std::unique_ptr<Layer>> layers_of(const Model& model,
+                                                  const std::vector<int>& cut,
+                                                  int stage) {
+  const std::size_t first = cut[stage];
+  const std::size_t end = stage + 1 < static_cast<int>(cut.size())
+                              ? cut[stage + 1]
+                              : model.layers.size();
+  return std::span(model.layers).subspan(first, end - first);
+}
+
+}  // namespace chimera

@@ -1,0 +1,70 @@
+// StageCompute on libtorch: all stages of one rank.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "chimera/config/run_config.h"
+#include "chimera/exec/stage_compute.h"
+#include "chimera/model/model.h"
+#include "chimera/model/optimizer.h"
+#include "chimera/model/parameter_block.h"
+
+namespace chimera {
+
+// What a rank is about to apply to one stage (or to the tied weights): the
+// gradient of the whole mini-batch and the weights it belongs to.
+struct GradientView {
+  int rank = 0;
+  int step = 0;
+  const std::vector<ParameterSpec>& specs;
+  const std::vector<at::Tensor>& weights;
+  const std::vector<at::Tensor>& gradients;
+};
+
+struct TorchComputeOptions {
+  const Model& model;
+  std::vector<int> cut;      // first layer of each stage
+  const Schedule& schedule;  // lowered
+  int micro_batch = 1;
+  std::int64_t seed = 0;
+  at::ScalarType dtype = at::kFloat;
+  int threads = 1;  // of libtorch, for each rank
+  ParameterInit init;
+  std::shared_ptr<const BatchSource> training;
+  std::shared_ptr<const BatchSource> evaluation;  // may be null
+  std::shared_ptr<const Optimizer> optimizer;
+  double clip = 0;  // 0 = off; needs a vote that gates updates
+  OnNan on_nan = OnNan::kStop;
+  bool shard_update = false;
+  // Called before each update, on the rank's own thread; may be empty.
+  std::function<void(const GradientView& view)> on_gradient;
+};
+
+// Where a number stopped being one, as a Ballot's bad_at carries it.
+struct BadPlace {
+  int micro = 0;  // over all copies
+  int stage = 0;
+};
+[[nodiscard]] BadPlace bad_place(double bad_at, const Schedule& schedule);
+
+// Called on the rank's own thread. What `options` refers to outlives it.
+[[nodiscard]] std::unique_ptr<StageCompute> make_torch_compute(
+    const TorchComputeOptions& options, int rank);
+
+// The weights of a stage, by parameter: its own, then a tied one.
+struct NamedTensor {
+  std::string name;
+  at::Tensor value;
+};
+[[nodiscard]] std::vector<NamedTensor> named_weights(
+    const TorchComputeOptions& options, int stage, const Weights& weights);
+
+// The layers of each stage.
+[[nodiscard]] std::span<const std::unique_ptr<Layer>> layers_of(
+    const Model& model, const std::vector<int>& cut, int stage);
+
+}  // namespace chimera

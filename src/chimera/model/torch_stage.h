@@ -1,0 +1,89 @@
+// One stage on libtorch: a range of layers, their weights, and forwards and
+// backwards through them by autograd.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "chimera/exec/stage_compute.h"
+#include "chimera/model/layer.h"
+#include "chimera/model/parameter_block.h"
+
+namespace chimera {
+
+// A version of a stage's own weights and the tied ones it shares.
+struct TorchWeights final : Weights {
+  BlockValues own;
+  // [layer of the stage][parameter]; leaves of `own` or of the tied block.
+  std::vector<std::vector<at::Tensor>> by_layer;
+};
+
+// A forward that its backward can follow. With backward halving there are two
+// for each micro-batch.
+struct StageGraph {
+  at::Tensor input;   // leaf; undefined in the first stage
+  at::Tensor output;  // undefined once the backward has run
+  WeightGradQueue deferred;
+};
+
+struct TorchStash final : Stash {
+  std::shared_ptr<TorchWeights> weights;
+  at::Tensor input;  // only until the recomputation; may be undefined
+  // Stable addresses: layers keep pointers to the queues.
+  std::vector<std::unique_ptr<StageGraph>> graphs;  // by part
+};
+
+class TorchStage {
+ public:
+  struct Options {
+    std::span<const std::unique_ptr<Layer>> layers;  // of this stage only
+    int first_layer = 0;                             // in the whole model
+    at::ScalarType dtype = at::kFloat;
+    Sharing sharing;
+    ParameterBlock* tied = nullptr;  // of this rank; null if not involved
+  };
+  explicit TorchStage(const Options& options);
+
+  [[nodiscard]] ParameterBlock& block() { return block_; }
+  [[nodiscard]] ParameterBlock* tied() const { return options_.tied; }
+
+  // `tied` are the values of tied(), where there is one.
+  [[nodiscard]] std::shared_ptr<TorchWeights> make_weights(
+      const ParameterInit& init, const BlockValues* tied) const;
+  [[nodiscard]] std::shared_ptr<TorchWeights> copy_weights(
+      const TorchWeights& weights) const;
+
+  struct Pass {
+    const TensorBatch& batch;
+    std::int64_t seed = 0;
+    std::int64_t step = 0;
+    bool training = true;
+  };
+  // Through all layers. `deferred` as in LayerContext.
+  [[nodiscard]] at::Tensor run(const at::Tensor& x, const TorchWeights& weights,
+                               const Pass& pass,
+                               WeightGradQueue* deferred) const;
+
+ private:
+  [[nodiscard]] std::vector<std::vector<at::Tensor>> by_layer(
+      const BlockValues& own, const BlockValues* tied) const;
+
+  Options options_;
+  ParameterBlock block_;
+};
+
+// The parameters of these layers that are not tied, or the tied one.
+[[nodiscard]] std::vector<ParameterSpec> own_parameters(
+    std::span<const std::unique_ptr<Layer>> layers);
+[[nodiscard]] std::vector<ParameterSpec> tied_parameters(
+    std::span<const std::unique_ptr<Layer>> layers);
+
+// The gradient of `graph.output` backwards; undefined for a loss. Returns that
+// of graph.input, undefined in the first stage.
+[[nodiscard]] at::Tensor run_backward(StageGraph& graph,
+                                      const at::Tensor& gradient);
+
+}  // namespace chimera

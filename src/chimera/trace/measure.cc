@@ -1,0 +1,58 @@
+#include "chimera/trace/measure.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+namespace chimera {
+namespace {
+
+double median(std::vector<double>& numbers) {
+  if (numbers.empty()) return 0;
+  const auto middle = numbers.begin() + numbers.size() / 2;
+  std::nth_element(numbers.begin(), middle, numbers.end());
+  return *middle;
+}
+
+}  // namespace
+
+Trace one_step(const Trace& trace, int step, int workers) {
+  Trace one{.workers = workers, .pipes = trace.pipes, .steps = 1};
+  double start = std::numeric_limits<double>::infinity();
+  for (const Event& event : trace.events) {
+    if (event.step != step || event.worker >= workers) continue;
+    one.events.push_back(event);
+    start = std::min(start, event.start);
+  }
+  for (Event& event : one.events) {
+    event.step = 0;
+    event.start -= start;
+    event.end -= start;
+    event.cause = kNone;
+  }
+  return one;
+}
+
+Costs measured_costs(const Schedule& schedule, const Trace& trace) {
+  std::map<std::pair<int, Op>, std::vector<double>> times;
+  for (const Event& event : trace.events) {
+    if (!is_compute(event.action.op)) continue;
+    times[{event.action.stage, event.action.op}].push_back(event.end -
+                                                           event.start);
+  }
+  Costs costs;
+  costs.sum_time = 0;
+  for (int stage = 0; stage < schedule.stages(); ++stage) {
+    StageCosts& cost = costs.stages.emplace_back();
+    const double whole = median(times[{stage, Op::kB}]) * schedule.parts;
+    cost.forward = median(times[{stage, Op::kF}]);
+    cost.input_grad = median(times[{stage, Op::kI}]) * schedule.parts;
+    cost.weight_grad = median(times[{stage, Op::kW}]) * schedule.parts;
+    if (cost.input_grad <= 0) cost.input_grad = whole / 2;
+    if (cost.weight_grad <= 0) cost.weight_grad = whole / 2;
+    cost.update = median(times[{stage, Op::kU}]);
+  }
+  return costs;
+}
+
+}  // namespace chimera

@@ -1,0 +1,95 @@
+#include "chimera/train/run_directory.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "chimera/base/files.h"
+#include "chimera/base/text.h"
+#include "chimera/config/print.h"
+#include "chimera/model/hf_write.h"
+
+namespace chimera {
+namespace {
+
+// JSON has no NaN or infinity.
+std::string json_number(double value) {
+  return std::isfinite(value) ? fmt::format("{:.9g}", value) : "null";
+}
+
+TensorView view_of(const NamedTensor& tensor) {
+  return {.name = tensor.name,
+          .type = TensorType::kF32,
+          .shape = tensor.value.sizes().vec(),
+          .data = {static_cast<const std::byte*>(tensor.value.const_data_ptr()),
+                   tensor.value.nbytes()}};
+}
+
+}  // namespace
+
+RunDirectory::RunDirectory(std::string path)
+    : path_(std::move(path)),
+      metrics_(file("metrics.jsonl"), std::ios::binary) {
+  if (!metrics_) throw IoError("cannot write " + file("metrics.jsonl"));
+}
+
+Result<RunDirectory> RunDirectory::create(const std::string& path,
+                                          const RunConfig& config) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  for (const char* name : {"metrics.jsonl", "config.toml", "weights"}) {
+    if (!fs::exists(fs::path(path) / name, error)) continue;
+    return Diagnostic{.code = "E566",
+                      .where = path,
+                      .found = std::string(name) + " is there already",
+                      .needed = "and a run is never overwritten",
+                      .hint = "name another --run-dir, or remove this one"};
+  }
+  fs::create_directories(path, error);
+  if (error) throw IoError("cannot make " + path + ": " + error.message());
+  write_file(path + "/config.toml", print_run_config(config));
+  RunDirectory directory(path);
+  directory.write_state("running", 0, 0);
+  return directory;
+}
+
+void RunDirectory::add_line(const std::string& line) {
+  metrics_ << line << '\n' << std::flush;
+  if (!metrics_) throw IoError("cannot write " + file("metrics.jsonl"));
+}
+
+void RunDirectory::add_metrics(const StepReport& report) {
+  add_line(fmt::format(
+      "{{\"step\":{},\"loss\":{},\"grad_norm\":{},\"lr\":{},\"tokens\":{},"
+      "\"tokens_per_s\":{},\"step_s\":{},\"bubble\":{}{}}}",
+      report.step, json_number(report.loss), json_number(report.grad_norm),
+      json_number(report.lr), report.tokens, json_number(report.tokens_per_s),
+      json_number(report.step_s), json_number(report.bubble),
+      report.skipped ? ",\"skipped\":true" : ""));
+}
+
+void RunDirectory::add_evaluation(int step, double loss) {
+  add_line(
+      fmt::format("{{\"step\":{},\"eval_loss\":{}}}", step, json_number(loss)));
+}
+
+void RunDirectory::write_state(const std::string& state, int step,
+                               int exit_code) const {
+  write_file(file("state.json"),
+             fmt::format("{{\"state\":{},\"step\":{},\"exit\":{}}}\n",
+                         json_string(state), step, exit_code));
+}
+
+void RunDirectory::write_weights(
+    const RunSetup& setup, const std::vector<NamedTensor>& weights) const {
+  std::vector<TensorView> views;
+  for (const NamedTensor& tensor : weights) views.push_back(view_of(tensor));
+  const Diagnostics errors =
+      write_hf_directory(file("weights"), setup.hf_shape, views);
+  // create() made sure that there is none.
+  if (!errors.empty()) throw IoError(to_string(errors[0]));
+}
+
+}  // namespace chimera

@@ -1,0 +1,45 @@
+// What a run leaves behind:
+//   config.toml     the resolved configuration
+//   metrics.jsonl   one object a step, flushed as it goes
+//   state.json      {"state":"running|done|failed","step":12,"exit":0}
+//   trace.json      with run.trace: open it in ui.perfetto.dev
+//   weights/        at the end: a Hugging Face directory
+#pragma once
+
+#include <fstream>
+#include <string>
+
+#include "chimera/base/result.h"
+#include "chimera/train/setup.h"
+#include "chimera/train/train.h"
+
+namespace chimera {
+
+class RunDirectory {
+ public:
+  // Makes it. E566 if `path` holds a run already: nothing is overwritten.
+  // Throws IoError.
+  [[nodiscard]] static Result<RunDirectory> create(const std::string& path,
+                                                   const RunConfig& config);
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::string file(const std::string& name) const {
+    return path_ + "/" + name;
+  }
+
+  // Throw IoError.
+  void add_metrics(const StepReport& report);
+  void add_evaluation(int step, double loss);
+  void write_state(const std::string& state, int step, int exit_code) const;
+  void write_weights(const RunSetup& setup,
+                     const std::vector<NamedTensor>& weights) const;
+
+ private:
+  explicit RunDirectory(std::string path);
+  void add_line(const std::string& line);
+
+  std::string path_;
+  std::ofstream metrics_;
+};
+
+}  // namespace chimera

@@ -1,0 +1,170 @@
+#include "chimera/train/run_schedule.h"
+
+#include <algorithm>
+
+#include "chimera/base/files.h"
+#include "chimera/schedule/forms.h"
+#include "chimera/schedule/lower.h"
+#include "chimera/schedule/scheme.h"
+#include "chimera/schedule/validate.h"
+
+namespace chimera {
+namespace {
+
+// The names were checked when the config was read.
+int index_of(const std::vector<std::string>& names, const std::string& name) {
+  return static_cast<int>(std::find(names.begin(), names.end(), name) -
+                          names.begin());
+}
+
+ScheduleSpec spec_of(const ScheduleConfig& config) {
+  ScheduleSpec spec{.scheme = config.scheme,
+                    .depth = *config.depth,
+                    .micros = *config.micros,
+                    .pipes = config.pipes,
+                    .chunks = config.chunks,
+                    .width = config.width};
+  spec.scale = static_cast<Scale>(index_of(scale_names(), config.scale));
+  if (config.shape) {
+    spec.shape = static_cast<Shape>(index_of(shape_names(), *config.shape));
+  }
+  return spec;
+}
+
+Result<Schedule> read_schedule(const ScheduleConfig& config) {
+  const Result<std::string> text = read_file(config.file);
+  if (!text) return text.errors();
+  Result<Schedule> schedule = parse_schedule(*text, config.file);
+  if (!schedule) return schedule;
+  Diagnostics errors;
+  const auto compare = [&](const char* name, int in_file,
+                           std::optional<int> in_config) {
+    if (!in_config || *in_config == in_file) return;
+    errors.push_back(
+        {.code = "E560",
+         .where = config.file,
+         .found = std::string(name) + " = " + std::to_string(in_file),
+         .needed = "must be schedule." + std::string(name) + " = " +
+                   std::to_string(*in_config),
+         .hint = "leave it out of run.toml"});
+  };
+  compare("depth", schedule->depth, config.depth);
+  compare("micros", schedule->micros, config.micros);
+  if (!errors.empty()) return errors;
+  Schedule wide = *schedule;
+  wide.width = std::max(wide.width, config.width);
+  const std::vector<Violation> violations = validate(wide);
+  if (!violations.empty()) return to_diagnostics(violations);
+  return wide;
+}
+
+// What makes an update wait for the vote of all workers.
+bool vote_gates_update(const RunConfig& config) {
+  return config.train.clip > 0 || config.train.on_nan == OnNan::kSkip;
+}
+
+Diagnostics check_asynchronous(const RunConfig& config,
+                               const Schedule& schedule, bool tied) {
+  Diagnostics errors;
+  if (!is_asynchronous(schedule)) return errors;
+  const auto refuse = [&](const std::string& found, const std::string& hint) {
+    errors.push_back({.code = "E561",
+                      .found = found,
+                      .needed = "is not possible with " + schedule.scheme +
+                                ", whose stages update at different times",
+                      .hint = hint});
+  };
+  if (config.train.clip > 0) refuse("train.clip", "set train.clip = 0");
+  if (config.train.on_nan == OnNan::kSkip) {
+    refuse("train.on_nan = \"skip\"", "set train.on_nan = \"stop\"");
+  }
+  if (tied) {
+    refuse("model.tie_embeddings", "set model.tie_embeddings = false");
+  }
+  return errors;
+}
+
+Diagnostics check_emulated(const RunConfig& config, const Schedule& schedule) {
+  Diagnostics errors;
+  if (config.model.kind != ModelKind::kEmulated) return errors;
+  const size_t given = config.emulated.forward_ms.size();
+  const size_t stages = schedule.stages();
+  if (given != 1 && given != stages) {
+    errors.push_back({.code = "E563",
+                      .found = std::to_string(given) + " times in forward_ms",
+                      .needed = "must be 1 or one for each of " +
+                                std::to_string(stages) + " stages"});
+  }
+  return errors;
+}
+
+Diagnostics check_halves(const RunConfig& config, const Schedule& schedule) {
+  if (schedule.parts == 1 || *config.schedule.micro_batch % 2 == 0) return {};
+  return {{.code = "E562",
+           .found = "schedule.micro_batch = " +
+                    std::to_string(*config.schedule.micro_batch),
+           .needed = "must be even: the backward runs in two halves"}};
+}
+
+Result<Schedule> proven(Schedule lowered, const ScheduleConfig& config) {
+  ValidateOptions options;
+  if (config.cap) options.cap = *config.cap;
+  const std::vector<Violation> violations = validate(lowered, options);
+  if (!violations.empty()) return to_diagnostics(violations);
+  return lowered;
+}
+
+}  // namespace
+
+Result<Schedule> make_run_schedule(const RunConfig& config,
+                                   const RunScheduleOptions& options) {
+  const ScheduleConfig& asked = config.schedule;
+  const Result<Schedule> schedule =
+      asked.file.empty() ? make_schedule(spec_of(asked)) : read_schedule(asked);
+  if (!schedule) return schedule;
+  const bool tied = options.tied && schedule->stages() > 1;
+  Diagnostics errors = check_asynchronous(config, *schedule, tied);
+  for (const Diagnostics& more :
+       {check_emulated(config, *schedule), check_halves(config, *schedule)}) {
+    errors.insert(errors.end(), more.begin(), more.end());
+  }
+  if (!errors.empty()) return errors;
+  if (is_lowered(*schedule)) return proven(*schedule, asked);
+  LowerOptions lowering{
+      .sync = static_cast<Sync>(index_of(sync_names(), asked.sync)),
+      .recompute = asked.recompute,
+      .tied = tied,
+      .vote_gates_update = vote_gates_update(config)};
+  Costs costs;
+  if (config.model.kind == ModelKind::kEmulated) {
+    costs = emulated_costs(config, *schedule);
+    lowering.costs = &costs;
+  }
+  return proven(lower(*schedule, lowering), asked);
+}
+
+Costs emulated_costs(const RunConfig& config, const Schedule& schedule) {
+  const EmulatedConfig& emulated = config.emulated;
+  const auto seconds = [&](const std::vector<double>& ms, int stage) {
+    // One number is the time of one D-th of the model.
+    const bool one = ms.size() == 1;
+    return ms[one ? 0 : stage] / 1e3 / (one ? schedule.chunks() : 1);
+  };
+  Costs costs;
+  for (int stage = 0; stage < schedule.stages(); ++stage) {
+    StageCosts& cost = costs.stages.emplace_back();
+    cost.forward = seconds(emulated.forward_ms, stage);
+    cost.input_grad = seconds(emulated.input_grad_ms, stage);
+    cost.weight_grad = seconds(emulated.weight_grad_ms, stage);
+    cost.update = emulated.update_ms / 1e3 / schedule.chunks();
+    cost.boundary_bytes = static_cast<double>(emulated.boundary_bytes);
+    cost.gradient_bytes =
+        static_cast<double>(emulated.grad_bytes) / schedule.chunks();
+  }
+  costs.latency = emulated.link_latency_ms / 1e3;
+  costs.time_per_byte =
+      emulated.link_gbps > 0 ? 8 / (emulated.link_gbps * 1e9) : 0;
+  return costs;
+}
+
+}  // namespace chimera

@@ -1,0 +1,30 @@
+// The schedule that a run.toml asks for, lowered and proven. Torch-free.
+#pragma once
+
+#include "chimera/base/result.h"
+#include "chimera/config/run_config.h"
+#include "chimera/schedule/costs.h"
+#include "chimera/schedule/schedule.h"
+
+namespace chimera {
+
+struct RunScheduleOptions {
+  bool tied = false;  // the model's first and last stage share a weight
+};
+
+// From schedule.scheme or schedule.file. Beyond what is wrong with the
+// schedule itself, the codes are
+//   E560 a file that says another depth, micros or width than run.toml
+//   E561 what an asynchronous scheme cannot do
+//   E562 backward halving of an odd micro-batch (from a file)
+//   E563 emulated times for another number of stages
+// REQUIRES: check_for_training() is content.
+[[nodiscard]] Result<Schedule> make_run_schedule(
+    const RunConfig& config, const RunScheduleOptions& options);
+
+// The times of emulated stages as the simulator takes them, in seconds.
+// REQUIRES: an emulated model that make_run_schedule took.
+[[nodiscard]] Costs emulated_costs(const RunConfig& config,
+                                   const Schedule& schedule);
+
+}  // namespace chimera

@@ -1,0 +1,56 @@
+// From a RunConfig to everything that a run needs: schedule proven, model cut,
+// files opened and checked. Whatever is wrong is said here, all at once, before
+// anything runs or is written.
+//
+// Codes of its own (besides those of schedules, data and directories):
+//   E564 something that this build cannot do
+//   E565 a shape in run.toml that model.init contradicts
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chimera/base/result.h"
+#include "chimera/config/run_config.h"
+#include "chimera/exec/emulated.h"
+#include "chimera/model/hf_config.h"
+#include "chimera/model/torch_compute.h"
+#include "chimera/train/data/data_source.h"
+
+namespace chimera {
+
+struct RunSetup {
+  RunConfig config;   // with the shape filled in
+  Schedule schedule;  // lowered
+  int threads = 1;    // of each worker
+
+  std::vector<EmulatedStage> emulated;  // of an emulated model only
+
+  // Of any other model.
+  Model model;
+  HfShape hf_shape;      // how the model is written
+  std::vector<int> cut;  // first layer of each stage
+  std::shared_ptr<const DataSource> data;
+  std::shared_ptr<const DataSource> evaluation;  // null without eval_path
+  ParameterInit init;
+  std::vector<std::string> notices;  // for the user
+
+  [[nodiscard]] bool is_emulated() const { return !emulated.empty(); }
+  [[nodiscard]] std::int64_t global_batch() const;
+};
+
+struct SetupOptions {
+  int host_cores = 1;
+};
+
+// REQUIRES: check_for_training() is content.
+[[nodiscard]] Result<std::unique_ptr<RunSetup>> set_up(
+    const RunConfig& config, const SetupOptions& options);
+
+// For `setup` as it stands; the caller adds hooks.
+[[nodiscard]] TorchComputeOptions compute_options(const RunSetup& setup,
+                                                  at::ScalarType dtype);
+
+}  // namespace chimera

@@ -1,0 +1,220 @@
+#include "chimera/train/train.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "chimera/exec/run_threads.h"
+#include "chimera/exec/worker.h"
+#include "chimera/trace/merge.h"
+#include "chimera/train/learning_rate.h"
+
+namespace chimera {
+namespace {
+
+// Keeps the messages of evaluations apart from those of training.
+constexpr int kEvaluationOffset = 1 << 30;
+
+class Training {
+ public:
+  Training(const RunSetup& setup, const TrainHooks& hooks)
+      : setup_(setup),
+        hooks_(hooks),
+        ranks_(num_ranks(setup.schedule)),
+        evaluation_(forward_only(setup.schedule)),
+        events_(ranks_),
+        stage_weights_(setup.schedule.stages()) {
+    outcome_.peaks.resize(ranks_);
+    if (!setup.is_emulated()) {
+      compute_.emplace(compute_options(setup, at::kFloat));
+    }
+  }
+
+  TrainOutcome run();
+
+ private:
+  // What a rank keeps while it runs.
+  struct RankState {
+    bool evaluating = false;
+    double evaluation_loss = 0;
+    Clock::time_point last_vote;
+    std::optional<BadStep> bad;
+    bool stopped = false;
+  };
+
+  void run_rank(const RankSite& site);
+  void evaluate(Worker& worker, const Program& program, RankState& state,
+                int step);
+  void note_vote(RankState& state, int rank, int step, const Ballot& vote);
+  [[nodiscard]] StepReport report_of(RankState& state, int step,
+                                     const Ballot& vote) const;
+  [[nodiscard]] int next_stop(int step) const;
+  [[nodiscard]] int evaluation_steps() const;
+  void keep_results(Worker& worker, const RankState& state, int rank, int step);
+  void collect_weights();
+
+  const RunSetup& setup_;
+  const TrainHooks& hooks_;
+  int ranks_;
+  Schedule evaluation_;
+  std::optional<TorchComputeOptions> compute_;
+  Clock::time_point epoch_ = Clock::now();
+  // Each rank writes its own element, read once all threads have ended.
+  std::vector<std::vector<Event>> events_;
+  std::vector<WeightsPtr> stage_weights_;
+  TrainOutcome outcome_;
+};
+
+TrainOutcome Training::run() {
+  const EmulatedConfig& emulated = setup_.config.emulated;
+  const double s_per_byte =
+      emulated.link_gbps > 0 ? 8 / (emulated.link_gbps * 1e9) : 0;
+  const LinkSpeed links{.latency_s = emulated.link_latency_ms / 1e3,
+                        .s_per_byte = s_per_byte};
+  run_threads(
+      {.ranks = ranks_,
+       .deadline = std::chrono::duration<double>(setup_.config.run.timeout_s),
+       .links = setup_.is_emulated() ? links : LinkSpeed{}},
+      [this](int rank) {
+        return setup_.is_emulated()
+                   ? make_emulated(setup_.schedule, setup_.emulated)
+                   : make_torch_compute(*compute_, rank);
+      },
+      [this](const RankSite& site) { run_rank(site); });
+  if (setup_.config.run.trace) {
+    outcome_.trace = merge_ranks(setup_.schedule, events_, outcome_.steps);
+  }
+  if (!setup_.is_emulated()) collect_weights();
+  return std::move(outcome_);
+}
+
+void Training::run_rank(const RankSite& site) {
+  const int rank = site.transport.rank();
+  RankState state{.last_vote = Clock::now()};
+  Worker worker(
+      site.transport, site.compute,
+      {.recorder = {.keep_events = setup_.config.run.trace, .epoch = epoch_},
+       .on_vote =
+           [&](int step, const Ballot& vote) {
+             note_vote(state, rank, step, vote);
+           },
+       .wants_stop = hooks_.wants_stop});
+  const Program program(setup_.schedule, rank);
+  const Program evaluation(evaluation_, rank);
+  const int steps = *setup_.config.train.steps;
+  int step = 0;
+  while (step < steps && !state.stopped) {
+    step = worker.run(program, {.first = step, .end = next_stop(step)});
+    const int every = setup_.config.train.eval_every;
+    const bool due = every > 0 && (step % every == 0 || step == steps);
+    if (due && setup_.evaluation && !state.bad) {
+      evaluate(worker, evaluation, state, step);
+    }
+  }
+  keep_results(worker, state, rank, step);
+}
+
+// Training pauses for evaluations.
+int Training::next_stop(int step) const {
+  const int steps = *setup_.config.train.steps;
+  const int every = setup_.config.train.eval_every;
+  if (every == 0 || !setup_.evaluation) return steps;
+  return std::min(steps, (step / every + 1) * every);
+}
+
+int Training::evaluation_steps() const {
+  return static_cast<int>(std::max<std::int64_t>(
+      1, setup_.evaluation->num_samples() / setup_.global_batch()));
+}
+
+void Training::evaluate(Worker& worker, const Program& program,
+                        RankState& state, int step) {
+  state.evaluating = true;
+  state.evaluation_loss = 0;
+  const int batches = evaluation_steps();
+  worker.run(program,
+             {.end = batches, .training = false, .offset = kEvaluationOffset});
+  state.evaluating = false;
+  state.last_vote = Clock::now();
+  if (program.place().copy == 0 && program.place().worker == 0 &&
+      hooks_.on_evaluation) {
+    hooks_.on_evaluation(step, state.evaluation_loss / batches);
+  }
+}
+
+void Training::note_vote(RankState& state, int rank, int step,
+                         const Ballot& vote) {
+  if (state.evaluating) {
+    state.evaluation_loss += vote.loss;
+    return;
+  }
+  const bool bad =
+      vote.bad_at != Ballot::kNowhere || !std::isfinite(vote.squared_norm);
+  if (bad && setup_.config.train.on_nan == OnNan::kStop && !state.bad) {
+    state.bad = BadStep{.step = step + 1};
+    if (vote.bad_at != Ballot::kNowhere) {
+      state.bad->place = bad_place(vote.bad_at, setup_.schedule);
+    }
+  }
+  if (vote.stop > 0) state.stopped = true;
+  if (rank != 0) return;
+  StepReport report = report_of(state, step, vote);
+  report.skipped = bad && setup_.config.train.on_nan == OnNan::kSkip;
+  if (hooks_.on_step) hooks_.on_step(report);
+}
+
+StepReport Training::report_of(RankState& state, int step,
+                               const Ballot& vote) const {
+  const Clock::time_point now = Clock::now();
+  const double step_s =
+      std::chrono::duration<double>(now - state.last_vote).count();
+  state.last_vote = now;
+  StepReport report{
+      .step = step + 1,
+      .loss = vote.loss,
+      .grad_norm = std::sqrt(vote.squared_norm),
+      .step_s = step_s,
+      .bubble = std::max(0.0, 1 - vote.busy_s / (ranks_ * step_s))};
+  if (setup_.is_emulated()) return report;
+  report.lr = learning_rate(setup_.config.train, step);
+  report.tokens = setup_.global_batch() * setup_.model.details.shape.seq;
+  report.tokens_per_s = static_cast<double>(report.tokens) / step_s;
+  return report;
+}
+
+void Training::keep_results(Worker& worker, const RankState& state, int rank,
+                            int step) {
+  events_[rank] = worker.recorder().events();
+  outcome_.peaks[rank] = worker.peak_activations();
+  const RankPlace place = place_of(setup_.schedule, rank);
+  const Placement& placement = setup_.schedule.placement;
+  for (int stage = 0; stage < placement.stages(); ++stage) {
+    // The first pipe of the first copy speaks for all replicas.
+    if (place.copy == 0 && placement.worker(0, stage) == place.worker) {
+      stage_weights_[stage] = worker.weights(stage);
+    }
+  }
+  if (rank != 0) return;
+  outcome_.steps = step;
+  outcome_.bad = state.bad;
+  outcome_.interrupted = state.stopped && !state.bad;
+}
+
+void Training::collect_weights() {
+  for (int stage = 0; stage < setup_.schedule.stages(); ++stage) {
+    for (NamedTensor& tensor :
+         named_weights(*compute_, stage, *stage_weights_[stage])) {
+      const bool listed = std::any_of(
+          outcome_.weights.begin(), outcome_.weights.end(),
+          [&](const NamedTensor& other) { return other.name == tensor.name; });
+      if (!listed) outcome_.weights.push_back(std::move(tensor));
+    }
+  }
+}
+
+}  // namespace
+
+TrainOutcome train(const RunSetup& setup, const TrainHooks& hooks) {
+  return Training(setup, hooks).run();
+}
+
+}  // namespace chimera

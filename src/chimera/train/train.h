@@ -1,0 +1,55 @@
+// Training: all ranks through all steps, and what is to be told of each.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "chimera/model/torch_compute.h"
+#include "chimera/trace/trace.h"
+#include "chimera/train/setup.h"
+
+namespace chimera {
+
+// One line of metrics.jsonl.
+struct StepReport {
+  int step = 0;  // from 1
+  double loss = 0;
+  double grad_norm = 0;  // before clipping
+  double lr = 0;
+  std::int64_t tokens = 0;  // of this step
+  double tokens_per_s = 0;
+  double step_s = 0;
+  double bubble = 0;     // share of the workers' time outside of compute
+  bool skipped = false;  // its update, because of a NaN
+};
+
+struct BadStep {
+  int step = 0;  // from 1
+  // Where the first bad number came from; absent where only the gradient was.
+  std::optional<BadPlace> place;
+};
+
+// Called on the thread of rank 0.
+struct TrainHooks {
+  std::function<void(const StepReport& report)> on_step;
+  // After `step` steps.
+  std::function<void(int step, double loss)> on_evaluation;
+  // Whether to end after this step. From every rank's thread.
+  std::function<bool()> wants_stop;
+};
+
+struct TrainOutcome {
+  int steps = 0;  // done
+  std::optional<BadStep> bad;
+  bool interrupted = false;
+  Trace trace;                       // empty unless run.trace
+  std::vector<double> peaks;         // [rank]: activations held
+  std::vector<NamedTensor> weights;  // of the whole model; not if emulated
+};
+
+// Throws CommError and what else a worker dies of.
+[[nodiscard]] TrainOutcome train(const RunSetup& setup,
+                                 const TrainHooks& hooks);
+
+}  // namespace chimera

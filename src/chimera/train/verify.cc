@@ -1,0 +1,201 @@
+#include "chimera/train/verify.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <mutex>
+
+#include "chimera/exec/run_threads.h"
+#include "chimera/exec/worker.h"
+#include "chimera/model/torch_stage.h"
+
+namespace chimera {
+namespace {
+
+struct Taken {
+  at::Tensor weights;
+  at::Tensor gradient;
+};
+
+// What the workers were about to apply: by step, by parameter. Filled from all
+// ranks' threads; later replicas of a tensor are only compared with the first.
+class Collection {
+ public:
+  explicit Collection(int steps) : taken_(steps) {}
+
+  void take(const GradientView& view) {
+    for (std::size_t i = 0; i < view.specs.size(); ++i) {
+      take(view.step, view.specs[i].name, view.weights[i].detach(),
+           view.gradients[i]);
+    }
+  }
+
+  [[nodiscard]] const std::map<std::string, Taken>& at(int step) const {
+    return taken_[step];
+  }
+  [[nodiscard]] std::vector<std::string> unequal() const { return unequal_; }
+
+ private:
+  void take(int step, const std::string& name, const at::Tensor& weights,
+            const at::Tensor& gradient) {
+    const std::lock_guard lock(mutex_);
+    const auto [entry, is_first] = taken_[step].try_emplace(name);
+    if (is_first) {
+      entry->second = {weights.clone(), gradient.clone()};
+    } else if (!at::equal(entry->second.weights, weights) ||
+               !at::equal(entry->second.gradient, gradient)) {
+      unequal_.push_back(name + " (step " + std::to_string(step + 1) + ")");
+    }
+  }
+
+  std::mutex mutex_;
+  std::vector<std::map<std::string, Taken>> taken_;
+  std::vector<std::string> unequal_;
+};
+
+// Runs the steps through the schedule; returns the loss of each.
+std::vector<double> run_split(const RunSetup& setup,
+                              const VerifyOptions& options,
+                              Collection& collection) {
+  TorchComputeOptions compute = compute_options(setup, options.dtype);
+  compute.on_gradient = [&](const GradientView& view) {
+    collection.take(view);
+  };
+  std::vector<double> losses(options.steps);
+  run_threads(
+      {.ranks = num_ranks(setup.schedule),
+       .deadline = std::chrono::duration<double>(setup.config.run.timeout_s)},
+      [&](int rank) { return make_torch_compute(compute, rank); },
+      [&](const RankSite& site) {
+        const int rank = site.transport.rank();
+        Worker worker(site.transport, site.compute,
+                      {.on_vote = [&](int step, const Ballot& vote) {
+                        if (rank == 0) losses[step] = vote.loss;
+                      }});
+        worker.run(Program(setup.schedule, rank), {.end = options.steps});
+      });
+  return losses;
+}
+
+// The same mini-batch through the whole model at once.
+class Reference {
+ public:
+  Reference(const RunSetup& setup, const VerifyOptions& options)
+      : setup_(setup),
+        stage_({.layers = setup.model.layers, .dtype = options.dtype}) {}
+
+  struct Result {
+    double loss = 0;
+    std::map<std::string, at::Tensor> gradients;
+    double norm = 0;
+  };
+
+  Result run(int step, const std::map<std::string, Taken>& taken) {
+    const ParameterInit from_taken = [&](const ParameterSpec& spec) {
+      return taken.at(spec.name).weights;
+    };
+    ParameterBlock tied(tied_parameters(setup_.model.layers),
+                        stage_.block().gradients().empty()
+                            ? at::kFloat
+                            : stage_.block().gradients()[0].scalar_type(),
+                        {});
+    const BlockValues tied_values = tied.make_values(from_taken, {});
+    const auto weights = stage_.make_weights(from_taken, &tied_values);
+    const TensorBatch batch =
+        to_tensors(setup_.data->read(step, 0, setup_.global_batch()),
+                   setup_.data->targets(step));
+    StageGraph graph;
+    graph.output = stage_.run(
+        {}, *weights,
+        {.batch = batch, .seed = setup_.config.train.seed, .step = step},
+        nullptr);
+    Result result{.loss = graph.output.item<double>()};
+    (void)run_backward(graph, {});
+    collect(stage_.block(), result);
+    collect(tied, result);
+    stage_.block().skip_update();
+    stage_.block().begin_backward();
+    return result;
+  }
+
+ private:
+  static void collect(const ParameterBlock& block, Result& result) {
+    const std::vector<at::Tensor> gradients = block.gradients();
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      result.gradients[block.specs()[i].name] = gradients[i].clone();
+    }
+    result.norm = std::hypot(result.norm, std::sqrt(block.squared_norm()));
+  }
+
+  const RunSetup& setup_;
+  TorchStage stage_;
+};
+
+double largest(const at::Tensor& tensor) {
+  return tensor.numel() == 0 ? 0 : tensor.abs().max().item<double>();
+}
+
+TensorCheck compare(const std::string& name, const at::Tensor& gradient,
+                    const at::Tensor& reference, double norm) {
+  const bool wide = gradient.scalar_type() == at::kDouble;
+  TensorCheck check{.name = name,
+                    .difference = largest(gradient - reference),
+                    .largest = largest(reference)};
+  check.allowed =
+      (wide ? 1e-12 : 1e-5) * check.largest + (wide ? 1e-14 : 1e-7) * norm;
+  // A comparison with NaN is false: it does not pass.
+  return check;
+}
+
+bool is_worse(const TensorCheck& a, const TensorCheck& b) {
+  const auto ratio = [](const TensorCheck& check) {
+    if (!std::isfinite(check.difference)) return HUGE_VAL;
+    return check.allowed > 0 ? check.difference / check.allowed
+                             : check.difference;
+  };
+  return ratio(a) > ratio(b);
+}
+
+LossCheck compare_loss(double loss, double reference, at::ScalarType dtype) {
+  const double tolerance = dtype == at::kDouble ? 1e-12 : 1e-5;
+  return {.loss = loss,
+          .reference = reference,
+          .passes = std::abs(loss - reference) <=
+                    tolerance * std::max(1.0, std::abs(reference))};
+}
+
+}  // namespace
+
+bool VerifyReport::passes() const {
+  return unequal_replicas.empty() &&
+         std::all_of(losses.begin(), losses.end(),
+                     [](const LossCheck& check) { return check.passes; }) &&
+         std::all_of(checks.begin(), checks.end(),
+                     [](const TensorCheck& check) { return check.passes(); });
+}
+
+VerifyReport verify(const RunSetup& setup, const VerifyOptions& options) {
+  Collection collection(options.steps);
+  const std::vector<double> losses = run_split(setup, options, collection);
+  Reference reference(setup, options);
+  VerifyReport report;
+  for (int step = 0; step < options.steps; ++step) {
+    const std::map<std::string, Taken>& taken = collection.at(step);
+    const Reference::Result expected = reference.run(step, taken);
+    report.losses.push_back(
+        compare_loss(losses[step], expected.loss, options.dtype));
+    for (const auto& [name, tensors] : taken) {
+      report.checks.push_back(compare(
+          name, tensors.gradient, expected.gradients.at(name), expected.norm));
+      report.checks.back().step = step + 1;
+    }
+  }
+  std::sort(report.checks.begin(), report.checks.end(), is_worse);
+  report.unequal_replicas = collection.unequal();
+  return report;
+}
+
+}  // namespace chimera

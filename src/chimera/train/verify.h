@@ -1,0 +1,52 @@
+// Proof that a layout trains exactly: the gradients that the workers are about
+// to apply, after all their sums, against those of the unsplit model on the
+// same weights and the same mini-batch.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <string>
+#include <vector>
+
+#include "chimera/train/setup.h"
+
+namespace chimera {
+
+struct VerifyOptions {
+  int steps = 3;
+  at::ScalarType dtype = at::kFloat;  // or kDouble
+};
+
+// One tensor of one step. It passes if difference <= allowed, which is
+// 1e-5 * largest gradient of the tensor + 1e-7 * norm of the whole gradient in
+// float32, 1e-12 and 1e-14 in float64.
+struct TensorCheck {
+  std::string name;
+  int step = 0;  // from 1
+  double difference = 0;
+  double allowed = 0;
+  double largest = 0;
+
+  [[nodiscard]] bool passes() const { return difference <= allowed; }
+};
+
+struct LossCheck {
+  double loss = 0;
+  double reference = 0;
+  bool passes = false;
+};
+
+struct VerifyReport {
+  std::vector<LossCheck> losses;    // by step
+  std::vector<TensorCheck> checks;  // worst first
+  // Tensors whose replicas differ in any bit, of weights or gradients.
+  std::vector<std::string> unequal_replicas;
+
+  [[nodiscard]] bool passes() const;
+};
+
+// REQUIRES: not emulated, and a synchronous schedule. Throws as train().
+[[nodiscard]] VerifyReport verify(const RunSetup& setup,
+                                  const VerifyOptions& options);
+
+}  // namespace chimera
