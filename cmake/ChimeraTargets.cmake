@@ -20,8 +20,12 @@ if(CHIMERA_SANITIZE)
   target_link_options(chimera_flags INTERFACE -fsanitize=${CHIMERA_SANITIZE})
 endif()
 
-# For targets that include torch, whose headers and libraries are as they are.
+# For targets that include torch. Lines and names are what a sanitizer prints;
+# full debug information about torch's headers doubles the time to compile.
+# ASan and UBSan need nothing else: libtorch is not instrumented, and content.
 add_library(chimera_torch_flags INTERFACE)
+target_compile_options(chimera_torch_flags INTERFACE
+  $<$<CONFIG:RelWithDebInfo>:-g1>)
 
 # chimera_sources(TARGET FOLDER [EXCLUDE regex])
 #
