@@ -1,8 +1,5 @@
 #include "chimera/model/cut.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -10,6 +7,7 @@
 #include <utility>
 
 #include "chimera/base/check.h"
+#include "chimera/base/text.h"
 
 namespace chimera {
 namespace {
@@ -68,6 +66,19 @@ class BestCut {
   std::vector<int> last_;      // the last stage's first layer
 };
 
+bool ascends_from_0(std::span<const int> cut) {
+  return cut.front() == 0 &&
+         std::adjacent_find(cut.begin(), cut.end(), std::greater_equal<>()) ==
+             cut.end();
+}
+
+// "0, 3, 5", not longer than a message can bear.
+std::string shown_list(std::span<const int> cut) {
+  std::vector<std::string> words;
+  for (const int layer : cut) words.push_back(std::to_string(layer));
+  return shown(join(words, ", "));
+}
+
 }  // namespace
 
 std::vector<int> balanced_cut(std::span<const double> costs, int stages) {
@@ -89,29 +100,25 @@ Diagnostics check_cut(std::span<const int> cut, int stages, int layers) {
     found.push_back({code, "schedule.cut", std::move(what), std::move(needed),
                      std::move(hint)});
   };
+  const std::string all = "the model's " + std::to_string(layers) + " layers";
   if (stages > layers) {
-    refuse("E550", fmt::format("{} stages", stages),
-           fmt::format("must be at most the model's {} layers (blocks, "
-                       "embeddings and head)",
-                       layers),
+    refuse("E550", std::to_string(stages) + " stages",
+           "must be at most " + all + " (blocks, embeddings and head)",
            "lower depth or chunks");
   }
   if (cut.empty()) return found;
   if (static_cast<int>(cut.size()) != stages) {
-    refuse("E551", fmt::format("{} entries", cut.size()),
-           fmt::format("must be one for each of {} stages", stages),
+    refuse("E551", std::to_string(cut.size()) + " entries",
+           "must be one for each of " + std::to_string(stages) + " stages",
            "leave cut out for a balanced one");
   }
-  const bool ascends = std::adjacent_find(cut.begin(), cut.end(),
-                                          std::greater_equal<>()) == cut.end();
-  if (cut.front() != 0 || !ascends) {
-    refuse("E552", fmt::format("[{}]", fmt::join(cut, ", ")),
-           "must ascend from 0", "list the first layer of each stage");
+  if (!ascends_from_0(cut)) {
+    refuse("E552", shown_list(cut), "must ascend from 0",
+           "list the first layer of each stage");
   }
   const int highest = *std::max_element(cut.begin(), cut.end());
   if (highest >= layers) {
-    refuse("E553", fmt::format("layer {}", highest),
-           fmt::format("must be below the model's {} layers", layers),
+    refuse("E553", "layer " + std::to_string(highest), "must be below " + all,
            "layers count from 0: embeddings, blocks, head");
   }
   return found;
