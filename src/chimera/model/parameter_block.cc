@@ -109,7 +109,7 @@ BlockValues ParameterBlock::copy_values(const BlockValues& values) const {
   return copy;
 }
 
-void ParameterBlock::begin_backward() {
+void ParameterBlock::begin_gradient() {
   if (!is_used_up_) return;
   gradient_.zero_();
   is_used_up_ = false;

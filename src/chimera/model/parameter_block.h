@@ -53,9 +53,9 @@ class ParameterBlock {
   // A new version with the same values.
   [[nodiscard]] BlockValues copy_values(const BlockValues& values) const;
 
-  // Before a backward adds to the gradient: the first one after an update
-  // starts from zero.
-  void begin_backward();
+  // Before anything adds to the gradient or reads it: after an update it
+  // starts from zero, even if no micro-batch comes this way in the next step.
+  void begin_gradient();
   // Of this rank's shard of the gradient.
   [[nodiscard]] double squared_norm() const;
 

@@ -295,9 +295,9 @@ void TorchCompute::recompute(const Work& work, Stash& stash) {
 
 at::Tensor TorchCompute::run_graph(const Work& work, Stash& stash,
                                    const PayloadPtr& gradient) {
-  stages_[work.stage]->block().begin_backward();
+  stages_[work.stage]->block().begin_gradient();
   if (ParameterBlock* tied = stages_[work.stage]->tied()) {
-    tied->begin_backward();
+    tied->begin_gradient();
   }
   StageGraph& graph = *dynamic_cast<TorchStash&>(stash).graphs[work.part];
   return run_backward(graph, gradient ? tensor_of(gradient) : at::Tensor());
@@ -324,7 +324,9 @@ void TorchCompute::weight_grad(const Work& work, Stash& stash) {
 NumberBuffer TorchCompute::gradient(const SumGroup& group) {
   const int stage = group.members.front().stage;
   const bool tied = stage != group.members.back().stage;
-  return (tied ? *tied_ : stages_[stage]->block()).gradient_buffer();
+  ParameterBlock& block = tied ? *tied_ : stages_[stage]->block();
+  block.begin_gradient();
+  return block.gradient_buffer();
 }
 
 void TorchCompute::show(const ParameterBlock& block, const UpdateOrder& order,
@@ -339,6 +341,7 @@ void TorchCompute::show(const ParameterBlock& block, const UpdateOrder& order,
 
 void TorchCompute::apply(ParameterBlock& block, const UpdateOrder& order,
                          const BlockValues& values) {
+  block.begin_gradient();
   show(block, order, values);
   if (is_asynchronous_) squared_norms_ += block.squared_norm();
   ParameterBlock::Update update{.optimizer = *options_.optimizer,

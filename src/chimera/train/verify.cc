@@ -117,7 +117,7 @@ class Reference {
     collect(stage_.block(), result);
     collect(tied, result);
     stage_.block().skip_update();
-    stage_.block().begin_backward();
+    stage_.block().begin_gradient();
     return result;
   }
 

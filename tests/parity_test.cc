@@ -1,0 +1,231 @@
+// Synchronous training is exact: loss and every gradient equal the unsplit
+// model's, and replicas are equal bit by bit, for every synchronous scheme and
+// layout. design 5's tolerances, in float32 and float64.
+//
+// Every (scheme, D, N, chunks, pipes, scale) is run with one combination of
+// width, recomputation, tied embeddings, dropout, sync mode and model, in turn;
+// with CHIMERA_GRID=full with all of them.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "chimera/base/counter_random.h"
+#include "chimera/base/files.h"
+#include "chimera/config/parse.h"
+#include "chimera/train/train.h"
+#include "chimera/train/verify.h"
+#include "tests/grid.h"
+
+namespace chimera {
+namespace {
+
+// 2,000 random ids below 50 as a .bin file.
+std::string token_file() {
+  static const std::string kPath = [] {
+    std::string bytes;
+    const CounterRandom random(RandomUse::kSampleOrder, {7});
+    for (int i = 0; i < 2000; ++i) {
+      bytes.push_back(static_cast<char>(random.below(i, 50)));
+      bytes.push_back('\0');
+    }
+    std::string path = ::testing::TempDir() + "chimera_parity_" +
+                       std::to_string(getpid()) + ".bin";
+    write_file(path, bytes);
+    return path;
+  }();
+  return kPath;
+}
+
+struct Extras {
+  int width = 1;
+  bool recompute = false;
+  bool tied = false;
+  bool dropout = false;
+  const char* sync = "end";
+  const char* kind = "gpt2";
+};
+
+std::string text_of(const Extras& extras) {
+  return fmt::format(
+      " W={}{}{}{} {} {}", extras.width, extras.recompute ? " recompute" : "",
+      extras.tied ? " tied" : "", extras.dropout ? " dropout" : "", extras.sync,
+      extras.kind);
+}
+
+Extras combination(int number) {
+  const char* const syncs[] = {"end", "eager", "eager-opt"};
+  Extras extras;
+  extras.sync = syncs[number % 3];
+  number /= 3;
+  extras.width = 1 + number % 2;
+  extras.recompute = number / 2 % 2 != 0;
+  extras.tied = number / 4 % 2 != 0;
+  extras.dropout = number / 8 % 2 != 0;
+  extras.kind = number / 16 % 2 != 0 ? "bert" : "gpt2";
+  return extras;
+}
+constexpr int kCombinations = 96;
+
+RunConfig config_of(const ScheduleSpec& spec, const Extras& extras) {
+  const Layout layout = resolve(spec).value();
+  const std::string text = fmt::format(
+      "[model]\nkind=\"{}\"\nlayers=6\nhidden=16\nheads=2\nvocab=50\nseq=12\n"
+      "dropout={}\ntie_embeddings={}\n"
+      "[schedule]\nscheme=\"{}\"\ndepth={}\nmicros={}\npipes={}\nchunks={}\n"
+      "scale=\"{}\"\nmicro_batch=2\nwidth={}\nrecompute={}\nsync=\"{}\"\n"
+      "[train]\nsteps=2\nlr=0.01\nthreads=1\n[data]\npath=\"{}\"\n",
+      extras.kind, extras.dropout ? "0.1" : "0.0", extras.tied, spec.scheme,
+      spec.depth, spec.micros, layout.pipes, layout.chunks, name_of(spec.scale),
+      extras.width, extras.recompute, extras.sync, token_file());
+  const Result<RunConfig> config = parse_training_config(text, "test", {});
+  if (!config) throw std::runtime_error(to_string(config.errors()[0]));
+  return *config;
+}
+
+std::unique_ptr<RunSetup> setup_of(const RunConfig& config) {
+  Result<std::unique_ptr<RunSetup>> setup = set_up(config, {.host_cores = 2});
+  if (!setup) throw std::runtime_error(to_string(setup.errors()[0]));
+  return std::move(setup).value();
+}
+
+std::string worst(const VerifyReport& report) {
+  const TensorCheck& check = report.checks.front();
+  std::string text =
+      fmt::format("worst tensor {} step {}: {} of {} allowed", check.name,
+                  check.step, check.difference, check.allowed);
+  for (const std::string& name : report.unequal_replicas) {
+    text += ", replicas differ in " + name;
+  }
+  return text;
+}
+
+void expect_exact(const RunSetup& setup) {
+  for (const at::ScalarType dtype : {at::kFloat, at::kDouble}) {
+    const VerifyReport report = verify(setup, {.steps = 2, .dtype = dtype});
+    EXPECT_TRUE(report.passes()) << worst(report);
+    EXPECT_FALSE(report.checks.empty());
+  }
+}
+
+std::vector<ScheduleSpec> synchronous_layouts() {
+  std::vector<ScheduleSpec> specs;
+  for (const Scheme& scheme : schemes()) {
+    if (!scheme.synchronous) continue;
+    for (const int depth : {2, 4}) {
+      const std::vector<int> micros = {depth - 1,     depth,     depth + 1,
+                                       2 * depth - 1, 2 * depth, 2 * depth + 1};
+      for (const ScheduleSpec& spec : testing::layouts(scheme, depth, micros)) {
+        if (resolve(spec)->chunks * depth <= 8) specs.push_back(spec);
+      }
+    }
+  }
+  return specs;
+}
+
+TEST(Parity, EverySynchronousLayoutEqualsTheUnsplitModel) {
+  int number = 0;
+  for (const ScheduleSpec& spec : synchronous_layouts()) {
+    const int repeats = testing::full_grid() ? kCombinations : 1;
+    for (int repeat = 0; repeat < repeats; ++repeat) {
+      // 5 and 96 have no common factor, so neighbours differ in everything.
+      const Extras extras = combination(number++ * 5 % kCombinations);
+      SCOPED_TRACE(testing::text_of(spec) + text_of(extras));
+      expect_exact(*setup_of(config_of(spec, extras)));
+      if (HasFailure()) return;
+    }
+  }
+  std::cout << number << " layouts, each in float32 and float64\n";
+}
+
+// What verify compares is worth nothing if it would not notice a difference.
+TEST(Parity, ADifferenceIsFound) {
+  const auto setup =
+      setup_of(config_of({.scheme = "chimera", .depth = 2, .micros = 2}, {}));
+  std::atomic<int> calls = 0;
+  const ParameterInit init = setup->init;
+  // One replica of one tensor starts one part in a million off.
+  setup->init = [&](const ParameterSpec& spec) {
+    at::Tensor value = init(spec);
+    if (spec.name == "transformer.h.2.mlp.c_fc.weight" && calls++ == 0) {
+      value = value * (1 + 1e-6);
+    }
+    return value;
+  };
+  EXPECT_FALSE(verify(*setup, {.steps = 1}).passes());
+}
+
+struct Outcome {
+  std::vector<double> numbers;  // losses and norms
+  std::vector<NamedTensor> weights;
+};
+
+Outcome outcome_of(const RunSetup& setup) {
+  Outcome outcome;
+  outcome.weights =
+      train(setup, {.on_step =
+                        [&](const StepReport& report) {
+                          outcome.numbers.push_back(report.loss);
+                          outcome.numbers.push_back(report.grad_norm);
+                        }})
+          .weights;
+  return outcome;
+}
+
+void expect_same_bits(const Outcome& a, const Outcome& b) {
+  EXPECT_EQ(a.numbers, b.numbers);
+  ASSERT_EQ(a.weights.size(), b.weights.size());
+  for (std::size_t i = 0; i < a.weights.size(); ++i) {
+    EXPECT_EQ(a.weights[i].name, b.weights[i].name);
+    EXPECT_TRUE(at::equal(a.weights[i].value, b.weights[i].value))
+        << a.weights[i].name;
+  }
+}
+
+TEST(Parity, TheSameRunTwiceGivesTheSameBits) {
+  for (const int number : {9, 47, 68, 95}) {
+    RunConfig config = config_of({.scheme = "chimera", .depth = 4, .micros = 8},
+                                 combination(number));
+    config.train.steps = 5;
+    config.train.clip = 1;
+    const auto setup = setup_of(config);
+    SCOPED_TRACE(number);
+    expect_same_bits(outcome_of(*setup), outcome_of(*setup));
+  }
+}
+
+// Each holder updates its shard: the same bits as everybody updating all.
+TEST(Parity, ShardedUpdatesGiveTheSameBits) {
+  for (const char* scheme : {"chimera", "1f1b", "zb-v"}) {
+    for (const char* decay : {"true", "false"}) {
+      RunConfig config = config_of(
+          {.scheme = scheme, .depth = 4, .micros = 4},
+          {.width = 2, .tied = true, .dropout = true, .sync = "eager"});
+      config.train.steps = 5;
+      config.train.decay_all = std::string(decay) == "true";
+      const auto whole = setup_of(config);
+      config.train.shard_update = true;
+      const auto sharded = setup_of(config);
+      SCOPED_TRACE(scheme);
+      expect_same_bits(outcome_of(*whole), outcome_of(*sharded));
+    }
+  }
+}
+
+// verify looks at every replica before every update: weights that have drifted
+// apart by a bit in 20 steps are found at the latest in the last.
+TEST(Parity, ReplicasStayEqualOverTwentySteps) {
+  for (const char* scheme : {"chimera", "dualpipe", "gems"}) {
+    RunConfig config = config_of(
+        {.scheme = scheme, .depth = 4, .micros = 8},
+        {.width = 2, .tied = true, .dropout = true, .sync = "eager-opt"});
+    config.train.clip = 0.5;
+    const VerifyReport report = verify(*setup_of(config), {.steps = 20});
+    EXPECT_TRUE(report.unequal_replicas.empty()) << worst(report);
+    EXPECT_EQ(report.losses.size(), 20U);
+  }
+}
+
+}  // namespace
+}  // namespace chimera
