@@ -16,11 +16,18 @@
 
 namespace chimera {
 
+// The same on every rank, but for the time.
+struct VoteResult {
+  int step = 0;
+  Ballot ballot;
+  Clock::time_point started;  // by this rank: the end of its step
+};
+
 struct WorkerOptions {
   RecorderOptions recorder = {};
   // Called when the result of a step's vote has been read: at once where
-  // updates wait for it, else during the next step. The same on every rank.
-  std::function<void(int step, const Ballot& result)> on_vote = {};
+  // updates wait for it, else during the next step.
+  std::function<void(const VoteResult& result)> on_vote = {};
   // Asked once a step: whether this rank wants the run to end (Ctrl-C).
   std::function<bool()> wants_stop = {};
 };

@@ -97,7 +97,7 @@ void Worker::read_vote() {
     const int last = program_->vote_gates_update() ? step : step + 1;
     stretch_.end = std::min(stretch_.end, last + 1);
   }
-  if (options_.on_vote) options_.on_vote(step, vote_);
+  if (options_.on_vote) options_.on_vote({step, vote_, vote_started_});
 }
 
 void Worker::gather_shards(const Action& action, int step) {

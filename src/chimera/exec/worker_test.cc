@@ -193,8 +193,8 @@ TEST(Worker, VotesAreReadOnceAStepByEveryRank) {
       [&](const RankSite& site) {
         std::vector<int>& mine = seen[site.transport.rank()];
         Worker worker(site.transport, site.compute,
-                      {.on_vote = [&mine](int step, const Ballot&) {
-                        mine.push_back(step);
+                      {.on_vote = [&mine](const VoteResult& vote) {
+                        mine.push_back(vote.step);
                       }});
         worker.run(Program(schedule, site.transport.rank()), {.end = 3});
       });

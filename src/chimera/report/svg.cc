@@ -148,15 +148,26 @@ void draw_messages(const Trace& trace, const SvgLayout& layout,
   *svg += "</g>\n";
 }
 
-void draw_names(const Chart& chart, const SvgLayout& layout, std::string* svg) {
+std::vector<std::string> row_names(const Chart& chart,
+                                   const SvgOptions& options) {
+  if (!options.row_names.empty()) return options.row_names;
+  std::vector<std::string> names;
+  for (size_t worker = 0; worker < chart.rows.size(); ++worker) {
+    names.push_back(fmt::format("P{}", worker));
+  }
+  return names;
+}
+
+void draw_names(const std::vector<std::string>& names, const SvgLayout& layout,
+                std::string* svg) {
   // Where rows are thinner than a line of text, only some can be named.
   const int every = static_cast<int>(std::ceil(kFontSize / layout.row_pitch));
   *svg += "<g class=\"workers\" text-anchor=\"end\">\n";
-  const int workers = static_cast<int>(chart.rows.size());
-  for (int worker = 0; worker < workers; worker += every) {
+  for (int worker = 0; worker < static_cast<int>(names.size());
+       worker += every) {
     const double middle = layout.row_top(worker) + layout.block_height / 2;
     append_text({layout.plot.left - 6, middle + 0.36 * kFontSize},
-                fmt::format("P{}", worker), "", svg);
+                names[worker], "", svg);
   }
   *svg += "</g>\n";
 }
@@ -208,7 +219,8 @@ void draw_title(const SvgLayout& layout, const std::string& title,
 
 std::string draw_svg(const Trace& trace, const SvgOptions& options) {
   const Chart chart = make_chart(trace);
-  const SvgLayout layout = make_layout(chart, !options.title.empty());
+  const std::vector<std::string> names = row_names(chart, options);
+  const SvgLayout layout = make_layout(chart, !options.title.empty(), names);
   const double below_axis = layout.plot.bottom + 20 + 2 * kFontSize;
   const SvgLegend legend =
       make_svg_legend(chart, {layout.plot.left, below_axis});
@@ -227,7 +239,7 @@ std::string draw_svg(const Trace& trace, const SvgOptions& options) {
   draw_numbers(chart, layout, &svg);
   draw_sums(chart, layout, &svg);
   if (options.messages) draw_messages(trace, layout, &svg);
-  draw_names(chart, layout, &svg);
+  draw_names(names, layout, &svg);
   draw_axis(chart, layout, options.time_label, &svg);
   return svg + "<g class=\"legend\">\n" + legend.svg + "</g>\n</svg>\n";
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "chimera/trace/trace.h"
 
@@ -13,6 +14,7 @@ struct SvgOptions {
   std::string title = "";           // a line above the drawing; may be empty
   std::string time_label = "time";  // below the axis, for example "time (ms)"
   bool messages = false;            // an arrow for each message
+  std::vector<std::string> row_names = {};  // by worker; empty = P0, P1, ...
 };
 
 // Well-formed XML, the same bytes for the same trace everywhere. Blocks carry

@@ -35,11 +35,15 @@ void set_heights(const Chart& chart, SvgLayout* layout) {
 
 }  // namespace
 
-SvgLayout make_layout(const Chart& chart, bool has_title) {
+SvgLayout make_layout(const Chart& chart, bool has_title,
+                      const std::vector<std::string>& row_names) {
   SvgLayout layout;
   set_heights(chart, &layout);
-  const std::string last_name = fmt::format("P{}", chart.rows.size());
-  layout.plot.left = kMargin + text_width(last_name, kFontSize) + 6;
+  double widest = 0;
+  for (const std::string& name : row_names) {
+    widest = std::max(widest, text_width(name, kFontSize));
+  }
+  layout.plot.left = kMargin + widest + 6;
   layout.plot.top = kMargin + (has_title ? kTitleSize + 9 : 0);
   layout.plot.right = layout.plot.left + plot_width(chart);
   layout.plot.bottom = layout.row_top(static_cast<int>(chart.rows.size()));

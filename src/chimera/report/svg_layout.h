@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "chimera/report/chart.h"
 #include "chimera/report/svg_element.h"
@@ -29,6 +30,7 @@ struct SvgLayout {
 
 // Blocks are as wide as their numbers need and rows as high as is readable,
 // but the drawing does not grow beyond a large page: blocks then get thinner.
-[[nodiscard]] SvgLayout make_layout(const Chart& chart, bool has_title);
+[[nodiscard]] SvgLayout make_layout(const Chart& chart, bool has_title,
+                                    const std::vector<std::string>& row_names);
 
 }  // namespace chimera

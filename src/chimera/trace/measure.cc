@@ -33,6 +33,17 @@ Trace one_step(const Trace& trace, int step, int workers) {
   return one;
 }
 
+Trace side_by_side(const Trace& first, const Trace& second) {
+  Trace both = first;
+  both.workers += second.workers;
+  for (Event event : second.events) {
+    event.worker += first.workers;
+    event.cause = kNone;
+    both.events.push_back(event);
+  }
+  return both;
+}
+
 Costs measured_costs(const Schedule& schedule, const Trace& trace) {
   std::map<std::pair<int, Op>, std::vector<double>> times;
   for (const Event& event : trace.events) {

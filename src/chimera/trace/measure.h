@@ -9,6 +9,9 @@ namespace chimera {
 // One step of a trace, of the first `workers` workers, from time 0 on.
 [[nodiscard]] Trace one_step(const Trace& trace, int step, int workers);
 
+// Both in one, for a picture: the workers of `second` follow those of `first`.
+[[nodiscard]] Trace side_by_side(const Trace& first, const Trace& second);
+
 // The median time of every kind of compute on every stage, in the trace's
 // unit. A whole backward counts as two equal halves. Messages and sums are
 // taken as free.

@@ -55,24 +55,19 @@ Result<RunDirectory> RunDirectory::create(const std::string& path,
   return directory;
 }
 
-void RunDirectory::add_line(const std::string& line) {
-  metrics_ << line << '\n' << std::flush;
-  if (!metrics_) throw IoError("cannot write " + file("metrics.jsonl"));
-}
-
 void RunDirectory::add_metrics(const StepReport& report) {
-  add_line(fmt::format(
+  std::string line = fmt::format(
       "{{\"step\":{},\"loss\":{},\"grad_norm\":{},\"lr\":{},\"tokens\":{},"
-      "\"tokens_per_s\":{},\"step_s\":{},\"bubble\":{}{}}}",
+      "\"tokens_per_s\":{},\"step_s\":{},\"bubble\":{}",
       report.step, json_number(report.loss), json_number(report.grad_norm),
       json_number(report.lr), report.tokens, json_number(report.tokens_per_s),
-      json_number(report.step_s), json_number(report.bubble),
-      report.skipped ? ",\"skipped\":true" : ""));
-}
-
-void RunDirectory::add_evaluation(int step, double loss) {
-  add_line(
-      fmt::format("{{\"step\":{},\"eval_loss\":{}}}", step, json_number(loss)));
+      json_number(report.step_s), json_number(report.bubble));
+  if (report.evaluation_loss) {
+    line += ",\"eval_loss\":" + json_number(*report.evaluation_loss);
+  }
+  if (report.skipped) line += ",\"skipped\":true";
+  metrics_ << line + "}\n" << std::flush;
+  if (!metrics_) throw IoError("cannot write " + file("metrics.jsonl"));
 }
 
 void RunDirectory::write_state(const std::string& state, int step,

@@ -29,14 +29,12 @@ class RunDirectory {
 
   // Throw IoError.
   void add_metrics(const StepReport& report);
-  void add_evaluation(int step, double loss);
   void write_state(const std::string& state, int step, int exit_code) const;
   void write_weights(const RunSetup& setup,
                      const std::vector<NamedTensor>& weights) const;
 
  private:
   explicit RunDirectory(std::string path);
-  void add_line(const std::string& line);
 
   std::string path_;
   std::ofstream metrics_;

@@ -39,15 +39,18 @@ class Training {
     Clock::time_point last_vote;
     std::optional<BadStep> bad;
     bool stopped = false;
+    std::optional<StepReport> report;  // waits for its step's evaluation
   };
 
   void run_rank(const RankSite& site);
-  void evaluate(Worker& worker, const Program& program, RankState& state,
-                int step);
-  void note_vote(RankState& state, int rank, int step, const Ballot& vote);
-  [[nodiscard]] StepReport report_of(RankState& state, int step,
-                                     const Ballot& vote) const;
+  void evaluate(Worker& worker, const Program& program, RankState& state);
+  void tell(RankState& state) const;
+  void note_vote(RankState& state, int rank, const VoteResult& result);
+  [[nodiscard]] StepReport report_of(RankState& state,
+                                     const VoteResult& result) const;
   [[nodiscard]] int next_stop(int step) const;
+  // Whether an evaluation follows once so many steps are done.
+  [[nodiscard]] bool is_evaluated(int steps_done) const;
   [[nodiscard]] int evaluation_steps() const;
   void keep_results(Worker& worker, const RankState& state, int rank, int step);
   void collect_weights();
@@ -93,10 +96,7 @@ void Training::run_rank(const RankSite& site) {
   Worker worker(
       site.transport, site.compute,
       {.recorder = {.keep_events = setup_.config.run.trace, .epoch = epoch_},
-       .on_vote =
-           [&](int step, const Ballot& vote) {
-             note_vote(state, rank, step, vote);
-           },
+       .on_vote = [&](const VoteResult& vote) { note_vote(state, rank, vote); },
        .wants_stop = hooks_.wants_stop});
   const Program program(setup_.schedule, rank);
   const Program evaluation(evaluation_, rank);
@@ -104,11 +104,8 @@ void Training::run_rank(const RankSite& site) {
   int step = 0;
   while (step < steps && !state.stopped) {
     step = worker.run(program, {.first = step, .end = next_stop(step)});
-    const int every = setup_.config.train.eval_every;
-    const bool due = every > 0 && (step % every == 0 || step == steps);
-    if (due && setup_.evaluation && !state.bad) {
-      evaluate(worker, evaluation, state, step);
-    }
+    if (is_evaluated(step) && !state.bad) evaluate(worker, evaluation, state);
+    tell(state);
   }
   keep_results(worker, state, rank, step);
 }
@@ -126,8 +123,14 @@ int Training::evaluation_steps() const {
       1, setup_.evaluation->num_samples() / setup_.global_batch()));
 }
 
+bool Training::is_evaluated(int steps_done) const {
+  const int every = setup_.config.train.eval_every;
+  return every > 0 && setup_.evaluation &&
+         (steps_done % every == 0 || steps_done == *setup_.config.train.steps);
+}
+
 void Training::evaluate(Worker& worker, const Program& program,
-                        RankState& state, int step) {
+                        RankState& state) {
   state.evaluating = true;
   state.evaluation_loss = 0;
   const int batches = evaluation_steps();
@@ -135,14 +138,18 @@ void Training::evaluate(Worker& worker, const Program& program,
              {.end = batches, .training = false, .offset = kEvaluationOffset});
   state.evaluating = false;
   state.last_vote = Clock::now();
-  if (program.place().copy == 0 && program.place().worker == 0 &&
-      hooks_.on_evaluation) {
-    hooks_.on_evaluation(step, state.evaluation_loss / batches);
+  if (state.report) {
+    state.report->evaluation_loss = state.evaluation_loss / batches;
   }
 }
 
-void Training::note_vote(RankState& state, int rank, int step,
-                         const Ballot& vote) {
+void Training::tell(RankState& state) const {
+  if (state.report && hooks_.on_step) hooks_.on_step(*state.report);
+  state.report.reset();
+}
+
+void Training::note_vote(RankState& state, int rank, const VoteResult& result) {
+  const Ballot& vote = result.ballot;
   if (state.evaluating) {
     state.evaluation_loss += vote.loss;
     return;
@@ -150,32 +157,32 @@ void Training::note_vote(RankState& state, int rank, int step,
   const bool bad =
       vote.bad_at != Ballot::kNowhere || !std::isfinite(vote.squared_norm);
   if (bad && setup_.config.train.on_nan == OnNan::kStop && !state.bad) {
-    state.bad = BadStep{.step = step + 1};
+    state.bad = BadStep{.step = result.step + 1};
     if (vote.bad_at != Ballot::kNowhere) {
       state.bad->place = bad_place(vote.bad_at, setup_.schedule);
     }
   }
   if (vote.stop > 0) state.stopped = true;
   if (rank != 0) return;
-  StepReport report = report_of(state, step, vote);
+  StepReport report = report_of(state, result);
   report.skipped = bad && setup_.config.train.on_nan == OnNan::kSkip;
-  if (hooks_.on_step) hooks_.on_step(report);
+  state.report = report;
+  if (!is_evaluated(report.step)) tell(state);
 }
 
-StepReport Training::report_of(RankState& state, int step,
-                               const Ballot& vote) const {
-  const Clock::time_point now = Clock::now();
+StepReport Training::report_of(RankState& state,
+                               const VoteResult& result) const {
   const double step_s =
-      std::chrono::duration<double>(now - state.last_vote).count();
-  state.last_vote = now;
-  StepReport report{
-      .step = step + 1,
-      .loss = vote.loss,
-      .grad_norm = std::sqrt(vote.squared_norm),
-      .step_s = step_s,
-      .bubble = std::max(0.0, 1 - vote.busy_s / (ranks_ * step_s))};
+      std::chrono::duration<double>(result.started - state.last_vote).count();
+  state.last_vote = result.started;
+  const double busy = result.ballot.busy_s / (ranks_ * step_s);
+  StepReport report{.step = result.step + 1,
+                    .loss = result.ballot.loss,
+                    .grad_norm = std::sqrt(result.ballot.squared_norm),
+                    .step_s = step_s,
+                    .bubble = std::max(0.0, 1 - busy)};
   if (setup_.is_emulated()) return report;
-  report.lr = learning_rate(setup_.config.train, step);
+  report.lr = learning_rate(setup_.config.train, result.step);
   report.tokens = setup_.global_batch() * setup_.model.details.shape.seq;
   report.tokens_per_s = static_cast<double>(report.tokens) / step_s;
   return report;

@@ -22,6 +22,7 @@ struct StepReport {
   double step_s = 0;
   double bubble = 0;     // share of the workers' time outside of compute
   bool skipped = false;  // its update, because of a NaN
+  std::optional<double> evaluation_loss;  // after it, where train.eval_every
 };
 
 struct BadStep {
@@ -30,12 +31,10 @@ struct BadStep {
   std::optional<BadPlace> place;
 };
 
-// Called on the thread of rank 0.
 struct TrainHooks {
+  // Called on the thread of rank 0.
   std::function<void(const StepReport& report)> on_step;
-  // After `step` steps.
-  std::function<void(int step, double loss)> on_evaluation;
-  // Whether to end after this step. From every rank's thread.
+  // Whether to end after this step. Called on every rank's thread.
   std::function<bool()> wants_stop;
 };
 

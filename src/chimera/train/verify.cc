@@ -72,8 +72,8 @@ std::vector<double> run_split(const RunSetup& setup,
       [&](const RankSite& site) {
         const int rank = site.transport.rank();
         Worker worker(site.transport, site.compute,
-                      {.on_vote = [&](int step, const Ballot& vote) {
-                        if (rank == 0) losses[step] = vote.loss;
+                      {.on_vote = [&](const VoteResult& vote) {
+                        if (rank == 0) losses[vote.step] = vote.ballot.loss;
                       }});
         worker.run(Program(setup.schedule, rank), {.end = options.steps});
       });

@@ -44,19 +44,15 @@ StepLine::~StepLine() {
 
 void StepLine::show(const StepReport& report) {
   step_s_ = step_s_ == 0 ? report.step_s : 0.9 * step_s_ + 0.1 * report.step_s;
-  const bool due = options_.log_every > 0 &&
-                   (report.step % options_.log_every == 0 ||
-                    report.step == options_.steps || report.step == 1);
+  const bool due =
+      options_.log_every > 0 &&
+      (report.step % options_.log_every == 0 || report.step == options_.steps ||
+       report.step == 1 || report.evaluation_loss);
   if (due) print(text(report));
   if (is_terminal_ && report.step < options_.steps) {
     std::cerr << "\r\033[K" << bar(report.step) << std::flush;
     has_bar_ = true;
   }
-}
-
-void StepLine::show_evaluation(int step, double loss) {
-  print(fmt::format("step {}/{}  evaluation loss {:.4f}", step, options_.steps,
-                    loss));
 }
 
 void StepLine::print(const std::string& line) {
@@ -71,6 +67,9 @@ std::string StepLine::text(const StepReport& report) const {
     line += fmt::format("loss {:.4f}  |g| {:.3g}  lr {:.3g}  {} tok/s  ",
                         report.loss, report.grad_norm, report.lr,
                         short_number(report.tokens_per_s));
+  }
+  if (report.evaluation_loss) {
+    line += fmt::format("eval {:.4f}  ", *report.evaluation_loss);
   }
   if (options_.peak_flops > 0 && report.step_s > 0) {
     line +=

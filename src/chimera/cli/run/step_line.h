@@ -23,7 +23,6 @@ class StepLine {
   StepLine& operator=(const StepLine&) = delete;
 
   void show(const StepReport& report);
-  void show_evaluation(int step, double loss);
 
  private:
   [[nodiscard]] std::string text(const StepReport& report) const;

@@ -44,11 +44,12 @@ std::string fresh_directory() {
 
 std::string layout_text(const RunSetup& setup) {
   const Schedule& schedule = setup.schedule;
-  std::string text = fmt::format(
-      "{}: {} workers x {} copies as threads, {} pipes, {} stages, "
-      "{} micro-batches of {}",
-      schedule.scheme, schedule.workers(), schedule.width, schedule.pipes(),
-      schedule.stages(), schedule.micros, *setup.config.schedule.micro_batch);
+  std::string text =
+      fmt::format("{}: {} workers", schedule.scheme, schedule.workers());
+  if (schedule.width > 1) text += fmt::format(" x {} copies", schedule.width);
+  text += fmt::format(" as threads, {} pipes, {} stages, {} micro-batches of {}",
+                      schedule.pipes(), schedule.stages(), schedule.micros,
+                      *setup.config.schedule.micro_batch);
   if (setup.is_emulated()) return text + ", emulated\n";
   text += fmt::format("\n{}: {} layers, {} parameters, cut at",
                       name_of(setup.model.details.shape.kind),
@@ -71,26 +72,33 @@ StepLineOptions step_line_options(const RunSetup& setup) {
   return options;
 }
 
-// trace.json, and pictures of one step: as planned, on the measured times of
-// its actions, and as run.
+// One step as planned, on the measured times of its actions, and as it ran.
+std::string draw_step(const RunSetup& setup, const TrainOutcome& outcome) {
+  const Costs costs = measured_costs(setup.schedule, outcome.trace);
+  const Trace plan = simulate(setup.schedule, costs).trace;
+  const int workers = setup.schedule.workers();
+  const Trace run = one_step(outcome.trace, outcome.steps - 1, workers);
+  std::vector<std::string> names;
+  for (const char* which : {"plan", "run"}) {
+    for (int worker = 0; worker < workers; ++worker) {
+      names.push_back(fmt::format("{} P{}", which, worker));
+    }
+  }
+  return draw_svg(side_by_side(plan, run),
+                  {.title = fmt::format("{}, step {}: as planned and as run",
+                                        setup.schedule.scheme, outcome.steps),
+                   .time_label = "time (s)",
+                   .row_names = names});
+}
+
 void write_trace(const RunDirectory& directory, const RunSetup& setup,
                  const TrainOutcome& outcome) {
   std::ofstream out(directory.file("trace.json"), std::ios::binary);
   write_chrome_trace(outcome.trace, 1e6, out);
-  if (!out.flush())
+  if (!out.flush()) {
     throw IoError("cannot write " + directory.file("trace.json"));
-  const Costs costs = measured_costs(setup.schedule, outcome.trace);
-  const Simulation plan = simulate(setup.schedule, costs);
-  const Trace last =
-      one_step(outcome.trace, outcome.steps - 1, setup.schedule.workers());
-  write_file(directory.file("planned.svg"),
-             draw_svg(plan.trace, {.title = setup.schedule.scheme + ", planned",
-                                   .time_label = "time (s)"}));
-  write_file(directory.file("run.svg"),
-             draw_svg(last, {.title = fmt::format("{}, step {} as it ran",
-                                                  setup.schedule.scheme,
-                                                  outcome.steps),
-                             .time_label = "time (s)"}));
+  }
+  write_file(directory.file("timeline.svg"), draw_step(setup, outcome));
 }
 
 std::string bad_text(const BadStep& bad) {
@@ -131,11 +139,6 @@ int train_in(RunDirectory& directory, const RunSetup& setup) {
                             step = report.step;
                             directory.add_metrics(report);
                             line.show(report);
-                          },
-                      .on_evaluation =
-                          [&](int at, double loss) {
-                            directory.add_evaluation(at, loss);
-                            line.show_evaluation(at, loss);
                           },
                       .wants_stop = was_interrupted});
     const int exit_code = finish(directory, setup, outcome);
@@ -198,7 +201,8 @@ void add_train_command(CLI::App& app, int& exit_code) {
   command->add_flag("--resume", state->resume, "continue a run (to come)");
   command->footer(
       "The run directory gets config.toml, metrics.jsonl, state.json, with\n"
-      "run.trace also trace.json, planned.svg and run.svg, and at the end\n"
+      "run.trace also trace.json and timeline.svg (plan and run), and at the "
+      "end\n"
       "weights/, a Hugging Face directory. Its path is printed on stdout.\n"
       "\nExamples:\n"
       "  chimera train -c examples/gpt2_tiny.toml\n"

@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+"""Training as a script outside the project sees it.
+
+usage: train_test.py CHIMERA_BINARY
+"""
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import xml.etree.ElementTree
+
+CHIMERA = os.path.abspath(sys.argv.pop(1))
+
+MODEL = """
+[model]
+kind = "gpt2"
+layers = 4
+hidden = 16
+heads = 2
+vocab = 256
+seq = 16
+"""
+REST = """
+[schedule]
+scheme = "chimera"
+depth = 4
+micros = 4
+micro_batch = 2
+[train]
+steps = 5
+lr = 1e-3
+"""
+EMULATED = """
+[model]
+kind = "emulated"
+forward_ms = [1]
+input_grad_ms = [1]
+weight_grad_ms = [1]
+"""
+
+
+class Base(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.text = self.folder / "text.txt"
+        self.text.write_text("It was the best of times, it was the worst. " * 99)
+        self.config = self.folder / "run.toml"
+        self.config.write_text(
+            MODEL + REST + f'[data]\npath = "{self.text}"\n')
+        self.run_dir = self.folder / "run"
+
+    def chimera(self, *args):
+        return subprocess.run([CHIMERA, *map(str, args)], text=True,
+                              capture_output=True, timeout=120,
+                              cwd=self.folder)
+
+    def train(self, *settings, config=None):
+        sets = [word for pair in settings for word in ("--set", pair)]
+        return self.chimera("train", "-c", config or self.config, "--run-dir",
+                            self.run_dir, *sets)
+
+    def trained(self, *settings, **options):
+        run = self.train(*settings, **options)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(run.stdout, f"{self.run_dir}\n")
+        return run
+
+    def metrics(self):
+        lines = (self.run_dir / "metrics.jsonl").read_text().splitlines()
+        return [json.loads(line) for line in lines]
+
+    def state(self):
+        return json.loads((self.run_dir / "state.json").read_text())
+
+    def refused(self, code, *settings, exit_code=2, **options):
+        """Refused before anything was written."""
+        run = self.train(*settings, **options)
+        self.assertEqual(run.returncode, exit_code, run.stderr)
+        self.assertIn(f"error[{code}]", run.stderr)
+        self.assertNotIn("internal error", run.stderr)
+        self.assertFalse(self.run_dir.exists())
+        return run.stderr
+
+
+class Train(Base):
+    def test_the_run_directory_is_the_contract(self):
+        self.trained("run.trace=true")
+        self.assertEqual(sorted(os.listdir(self.run_dir)), [
+            "config.toml", "metrics.jsonl", "state.json", "timeline.svg",
+            "trace.json", "weights"])
+        metrics = self.metrics()
+        self.assertEqual([m["step"] for m in metrics], [1, 2, 3, 4, 5])
+        for m in metrics:
+            self.assertEqual(set(m), {
+                "step", "loss", "grad_norm", "lr", "tokens", "tokens_per_s",
+                "step_s", "bubble"})
+            self.assertEqual((m["tokens"], m["lr"]), (128, 1e-3))
+            self.assertAlmostEqual(m["tokens_per_s"], 128 / m["step_s"],
+                                   delta=1e-3 * m["tokens_per_s"])
+            self.assertTrue(0 <= m["bubble"] < 1)
+        self.assertLess(metrics[-1]["loss"], metrics[0]["loss"])
+        self.assertEqual(self.state(), {"state": "done", "step": 5, "exit": 0})
+        trace = json.loads((self.run_dir / "trace.json").read_text())
+        self.assertTrue(any(e.get("name", "").startswith("F") for e in trace))
+        xml.etree.ElementTree.parse(self.run_dir / "timeline.svg")
+
+    def test_the_saved_config_gives_the_same_run(self):
+        self.trained("model.dropout=0.1", "train.clip=1.0")
+        first = [(m["loss"], m["grad_norm"]) for m in self.metrics()]
+        saved = self.folder / "saved.toml"
+        saved.write_text((self.run_dir / "config.toml").read_text())
+        self.run_dir = self.folder / "again"
+        self.trained(config=saved)
+        self.assertEqual(first, [(m["loss"], m["grad_norm"])
+                                 for m in self.metrics()])
+
+    def test_a_run_is_never_overwritten(self):
+        self.trained()
+        before = self.metrics()
+        run = self.train()
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("error[E566]", run.stderr)
+        self.assertEqual(self.metrics(), before)
+
+    def test_evaluation_stands_beside_its_step(self):
+        self.trained(f'data.eval_path="{self.text}"', "train.eval_every=2")
+        self.assertEqual([m["step"] for m in self.metrics() if "eval_loss" in m],
+                         [2, 4, 5])
+
+    def test_emulated_stages_take_their_time(self):
+        config = self.folder / "emulated.toml"
+        config.write_text(EMULATED + REST.replace("lr = 1e-3", ""))
+        self.trained("run.trace=true", config=config)
+        self.assertEqual(len(self.metrics()), 5)
+        self.assertFalse((self.run_dir / "weights").exists())
+
+    def test_export_copies_the_weights(self):
+        self.trained()
+        out = self.folder / "hf"
+        run = self.chimera("export", self.run_dir, "-o", out)
+        self.assertEqual((run.returncode, run.stdout), (0, f"{out}\n"))
+        for name in ("config.json", "model.safetensors"):
+            self.assertEqual((out / name).read_bytes(),
+                             (self.run_dir / "weights" / name).read_bytes())
+        again = self.chimera("export", self.run_dir, "-o", out)
+        self.assertEqual(again.returncode, 3)
+        self.assertIn("error[E543]", again.stderr)
+
+    def test_an_exported_model_trains_on(self):
+        self.trained()
+        weights = self.run_dir / "weights"
+        last = self.metrics()[-1]["loss"]
+        config = self.folder / "more.toml"
+        config.write_text(f'[model]\nkind="gpt2"\nseq=16\ninit="{weights}"\n' +
+                          REST + f'[data]\npath="{self.text}"\n')
+        self.run_dir = self.folder / "more"
+        self.trained(config=config)
+        self.assertLess(self.metrics()[0]["loss"], last + 0.5)
+
+
+class Stops(Base):
+    def test_ctrl_c_ends_after_the_step(self):
+        run = subprocess.Popen(
+            [CHIMERA, "train", "-c", self.config, "--run-dir", self.run_dir,
+             "--set", "train.steps=100000"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while not (self.run_dir / "metrics.jsonl").exists() or not self.metrics():
+            time.sleep(0.05)
+        run.send_signal(signal.SIGINT)
+        _, stderr = run.communicate(timeout=60)
+        self.assertEqual(run.returncode, 130, stderr)
+        self.assertIn("ending after this step", stderr)
+        state = self.state()
+        self.assertEqual((state["state"], state["exit"]), ("done", 130))
+        self.assertEqual(len(self.metrics()), state["step"])
+        self.assertTrue((self.run_dir / "weights").exists())
+
+    def test_not_a_number_names_step_stage_and_micro_batch(self):
+        for gate in ("train.clip=0", "train.clip=1"):
+            self.run_dir = self.folder / gate
+            run = self.train("train.lr=1e30", gate, "train.steps=9",
+                             "train.optimizer=sgd")
+            self.assertEqual(run.returncode, 7, run.stderr)
+            self.assertRegex(run.stderr, r"step \d+: stage \d+, micro-batch \d+")
+            self.assertEqual(self.state()["state"], "failed")
+            self.assertFalse((self.run_dir / "weights").exists())
+
+    def test_a_skipped_update_leaves_the_weights(self):
+        run = self.trained("train.lr=1e30", "train.optimizer=sgd",
+                           "train.on_nan=skip")
+        self.assertIn("update skipped", run.stderr)
+        metrics = self.metrics()
+        self.assertTrue(all(m["loss"] is None for m in metrics[1:]))
+        self.assertTrue(metrics[-1]["skipped"])
+
+    def test_a_missed_deadline_ends_the_run(self):
+        config = self.folder / "slow.toml"
+        config.write_text(EMULATED.replace("[1]", "[3000]") +
+                          REST.replace("lr = 1e-3", ""))
+        run = self.train("run.timeout_s=0.5", config=config)
+        self.assertEqual(run.returncode, 6, run.stderr)
+        self.assertRegex(run.stderr, r"worker \d.*waited in vain for .* from "
+                                     r"worker \d.*whose last action was")
+        self.assertEqual(self.state(), {"state": "failed", "step": 0, "exit": 6})
+
+    def test_a_full_disk_ends_the_run(self):
+        run = self.chimera("train", "-c", self.config, "--run-dir",
+                           "/proc/chimera")
+        self.assertEqual(run.returncode, 8, run.stderr)
+
+
+class Refuses(Base):
+    def data(self, name, content):
+        path = self.folder / name
+        path.write_bytes(content)
+        return f'data.path="{path}"'
+
+    def test_data(self):
+        for code, setting in [
+                ("E501", 'data.path="/nowhere"'),
+                ("E502", self.data("empty.txt", b"")),
+                ("E502", self.data("empty.bin", b"")),
+                ("E503", self.data("odd.bin", b"abc")),
+                ("E504", self.data("short.txt", b"ab")),
+                ("E505", self.data("ids.bin", b"\xff\xff" * 99)),
+                ("E506", "data.tokenizer=gpt2"),
+                ("E507", self.data("bad.jsonl", b"{\n")),
+                ("E528", f'model.init="{self.folder}"')]:
+            with self.subTest(code):
+                if "init" in setting:
+                    bare = self.folder / "bare.toml"
+                    bare.write_text('[model]\nkind="gpt2"\n' + REST +
+                                    f'[data]\npath="{self.text}"\n')
+                    self.refused(code, setting, exit_code=3, config=bare)
+                else:
+                    self.refused(code, setting, exit_code=3)
+
+    def test_vocabulary_and_length(self):
+        self.assertIn("id 73", self.refused("E505", "model.vocab=50",
+                                            exit_code=3))
+        self.refused("E022", "model.positions=8")
+
+    def test_layouts(self):
+        self.refused("E023", "schedule.scale=halving", "schedule.micro_batch=3")
+        self.refused("E202", "schedule.depth=3")
+        self.refused("E550", "schedule.depth=8", "schedule.micros=8")
+        self.refused("E551", "schedule.cut=[0, 1]")
+        self.refused("E561", "schedule.scheme=pipedream", "train.clip=1")
+        self.refused("E564", "run.transport=mpi")
+
+    def test_all_mistakes_come_at_once(self):
+        text = self.refused("E564", "run.save_every=5", "schedule.depth=3")
+        self.assertIn("error[E202]", text)
+
+    def test_verify_only_what_can_be_equal(self):
+        run = self.chimera("verify", "-c", self.config, "--set",
+                           "schedule.scheme=pipedream", "--set",
+                           "model.tie_embeddings=false")
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertIn("error[E567]", run.stderr)
+
+
+class Verify(Base):
+    def test_equal_is_0_and_the_worst_tensor_is_named(self):
+        for dtype in ("float32", "float64"):
+            run = self.chimera("verify", "-c", self.config, "--dtype", dtype,
+                               "--steps", 2)
+            self.assertEqual(run.returncode, 0, run.stderr + run.stdout)
+            self.assertIn("worst tensor transformer.", run.stdout)
+            self.assertEqual(len(re.findall("^step", run.stdout, re.M)), 2)
+
+
+class Schedules(Base):
+    def test_a_schedule_file_runs(self):
+        for extra in ([], ["--lowered"]):
+            path = self.folder / f"a{len(extra)}.sched"
+            made = self.chimera("schedule", "zb-h1", "--depth", 2, "--micros", 4,
+                                "--format", "sched", "-o", path, *extra)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            self.run_dir = self.folder / path.name.replace(".", "")
+            config = self.folder / "file.toml"
+            rest = REST.replace("depth = 4\nmicros = 4\n", "")
+            config.write_text(MODEL.replace("[model]",
+                                            "[model]\ntie_embeddings=false") +
+                              rest + f'[data]\npath="{self.text}"\n')
+            run = self.trained(f'schedule.file="{path}"', config=config)
+            self.assertIn("zb-h1: 2 workers", run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
