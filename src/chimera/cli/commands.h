@@ -12,7 +12,7 @@ void add_check_command(CLI::App& app, int& exit_code);
 void add_simulate_command(CLI::App& app, int& exit_code);
 void add_completion_command(CLI::App& app, int& exit_code);
 
-// In run/: these need libtorch.
+// In run_commands.cc: these need libtorch.
 void add_train_command(CLI::App& app, int& exit_code);
 void add_verify_command(CLI::App& app, int& exit_code);
 void add_export_command(CLI::App& app, int& exit_code);

@@ -54,12 +54,10 @@ int run(int argc, char** argv) {
   add_schemes_command(app, exit_code);
   add_check_command(app, exit_code);
   add_simulate_command(app, exit_code);
-#ifdef CHIMERA_WITH_TORCH
   add_train_command(app, exit_code);
   add_verify_command(app, exit_code);
   add_export_command(app, exit_code);
   add_doctor_command(app, exit_code);
-#endif
   add_completion_command(app, exit_code);
   try {
     app.parse(argc, argv);

@@ -11,10 +11,9 @@
 #include <thread>
 
 #include "chimera/base/files.h"
-#include "chimera/cli/commands.h"
 #include "chimera/cli/console.h"
 #include "chimera/cli/exit_codes.h"
-#include "chimera/cli/flags.h"
+#include "chimera/cli/run/run_functions.h"
 #include "chimera/exec/emulated.h"
 #include "chimera/exec/run_threads.h"
 #include "chimera/exec/worker.h"
@@ -69,10 +68,9 @@ void try_writing() {
   unlink(name.c_str());
 }
 
-int run_doctor(const CLI::App& command) {
-  Values values;
-  refuse_unknown(command, values);
-  if (!values.errors().empty()) return print_errors(values.errors());
+}  // namespace
+
+int run_doctor(const RunRequest& /*request*/) {
   std::string text = facts();
   bool well = true;
   const auto attempt = [&](const char* what,
@@ -90,16 +88,6 @@ int run_doctor(const CLI::App& command) {
   attempt("the working directory can be written", try_writing);
   write_result(text, "");
   return well ? kExitDone : kExitUsage;
-}
-
-}  // namespace
-
-void add_doctor_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand(
-      "doctor", "say what this machine and build can do, and try it");
-  command->allow_extras();
-  command->callback(
-      [command, &exit_code] { exit_code = run_doctor(*command); });
 }
 
 }  // namespace chimera

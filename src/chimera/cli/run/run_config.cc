@@ -1,4 +1,4 @@
-#include "chimera/cli/run/run_flags.h"
+#include "chimera/cli/run/run_config.h"
 
 #include <algorithm>
 #include <thread>
@@ -10,27 +10,16 @@
 
 namespace chimera {
 
-void RunFlags::add_to(CLI::App& command) {
-  command.add_option("-c,--config", config, "the run.toml")->type_name("FILE");
-  command
-      .add_option("--set", overrides,
-                  "another value for a key of it; may be given often")
-      ->type_name("SECTION.KEY=VALUE")
-      ->expected(1)
-      ->take_all();
-}
-
-Result<RunConfig> RunFlags::read(Values& values) const {
-  if (config.empty()) {
-    values.refuse({.code = "E402",
-                   .found = "-c",
-                   .needed = "is missing: which run.toml?",
-                   .hint = "chimera train -c examples/gpt2_tiny.toml"});
+Result<RunConfig> read_run_config(const RunRequest& request) {
+  if (request.config.empty()) {
+    return Diagnostic{.code = "E402",
+                      .found = "-c",
+                      .needed = "is missing: which run.toml?",
+                      .hint = "chimera train -c examples/gpt2_tiny.toml"};
   }
-  if (!values.errors().empty()) return values.errors();
-  const Result<std::string> text = read_file(config);
+  const Result<std::string> text = read_file(request.config);
   if (!text) return text.errors();
-  return parse_training_config(*text, config, overrides);
+  return parse_training_config(*text, request.config, request.overrides);
 }
 
 Result<std::unique_ptr<RunSetup>> set_up_here(const RunConfig& config) {

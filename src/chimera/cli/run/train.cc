@@ -1,4 +1,6 @@
 // chimera train: run a configuration and leave a run directory.
+#include "chimera/train/train.h"
+
 #include <fmt/format.h>
 
 #include <ctime>
@@ -7,12 +9,11 @@
 #include <memory>
 
 #include "chimera/base/files.h"
-#include "chimera/cli/commands.h"
 #include "chimera/cli/console.h"
 #include "chimera/cli/exit_codes.h"
-#include "chimera/cli/flags.h"
 #include "chimera/cli/run/interrupt.h"
-#include "chimera/cli/run/run_flags.h"
+#include "chimera/cli/run/run_config.h"
+#include "chimera/cli/run/run_functions.h"
 #include "chimera/cli/run/step_line.h"
 #include "chimera/comm/comm_error.h"
 #include "chimera/report/svg.h"
@@ -21,18 +22,9 @@
 #include "chimera/trace/measure.h"
 #include "chimera/train/peak_flops.h"
 #include "chimera/train/run_directory.h"
-#include "chimera/train/train.h"
 
 namespace chimera {
 namespace {
-
-struct TrainCommand {
-  RunFlags flags;
-  std::string run_dir;
-  bool resume = false;
-
-  int run(const CLI::App& command) const;
-};
 
 // "runs/20261116-021500".
 std::string fresh_directory() {
@@ -47,9 +39,10 @@ std::string layout_text(const RunSetup& setup) {
   std::string text =
       fmt::format("{}: {} workers", schedule.scheme, schedule.workers());
   if (schedule.width > 1) text += fmt::format(" x {} copies", schedule.width);
-  text += fmt::format(" as threads, {} pipes, {} stages, {} micro-batches of {}",
-                      schedule.pipes(), schedule.stages(), schedule.micros,
-                      *setup.config.schedule.micro_batch);
+  text +=
+      fmt::format(" as threads, {} pipes, {} stages, {} micro-batches of {}",
+                  schedule.pipes(), schedule.stages(), schedule.micros,
+                  *setup.config.schedule.micro_batch);
   if (setup.is_emulated()) return text + ", emulated\n";
   text += fmt::format("\n{}: {} layers, {} parameters, cut at",
                       name_of(setup.model.details.shape.kind),
@@ -154,18 +147,13 @@ int train_in(RunDirectory& directory, const RunSetup& setup) {
   }
 }
 
-int TrainCommand::run(const CLI::App& command) const {
-  Values values;
-  refuse_unknown(command, values);
-  if (resume) {
-    values.refuse({.code = "E406",
-                   .found = "--resume",
-                   .needed = "is to come: runs cannot be continued yet"});
-  }
-  Result<RunConfig> config = flags.read(values);
+}  // namespace
+
+int run_train(const RunRequest& request) {
+  const Result<RunConfig> config = read_run_config(request);
   if (!config) return print_run_errors(config.errors());
   RunConfig resolved = *config;
-  if (!run_dir.empty()) resolved.run.dir = run_dir;
+  if (!request.run_dir.empty()) resolved.run.dir = request.run_dir;
   if (resolved.run.dir.empty()) resolved.run.dir = fresh_directory();
   const Result<std::unique_ptr<RunSetup>> setup = set_up_here(resolved);
   if (!setup) return print_run_errors(setup.errors());
@@ -184,32 +172,6 @@ int TrainCommand::run(const CLI::App& command) const {
     write_result(resolved.run.dir + "\n", "");
   }
   return exit_code;
-}
-
-}  // namespace
-
-void add_train_command(CLI::App& app, int& exit_code) {
-  auto state = std::make_shared<TrainCommand>();
-  CLI::App* command =
-      app.add_subcommand("train", "train a model as a run.toml says");
-  command->allow_extras();
-  state->flags.add_to(*command);
-  command
-      ->add_option("--run-dir", state->run_dir,
-                   "where to write (default run.dir, else runs/<time>)")
-      ->type_name("DIR");
-  command->add_flag("--resume", state->resume, "continue a run (to come)");
-  command->footer(
-      "The run directory gets config.toml, metrics.jsonl, state.json, with\n"
-      "run.trace also trace.json and timeline.svg (plan and run), and at the "
-      "end\n"
-      "weights/, a Hugging Face directory. Its path is printed on stdout.\n"
-      "\nExamples:\n"
-      "  chimera train -c examples/gpt2_tiny.toml\n"
-      "  chimera train -c run.toml --set schedule.scheme=1f1b --set "
-      "train.steps=20");
-  command->callback(
-      [state, command, &exit_code] { exit_code = state->run(*command); });
 }
 
 }  // namespace chimera

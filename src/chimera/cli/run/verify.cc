@@ -1,27 +1,20 @@
 // chimera verify: prove that a layout trains exactly.
+#include "chimera/train/verify.h"
+
 #include <fmt/format.h>
 
 #include <iostream>
 #include <memory>
 
-#include "chimera/cli/commands.h"
 #include "chimera/cli/console.h"
 #include "chimera/cli/exit_codes.h"
-#include "chimera/cli/flags.h"
-#include "chimera/cli/run/run_flags.h"
+#include "chimera/cli/run/run_config.h"
+#include "chimera/cli/run/run_functions.h"
+#include "chimera/cli/values.h"
 #include "chimera/comm/comm_error.h"
-#include "chimera/train/verify.h"
 
 namespace chimera {
 namespace {
-
-struct VerifyCommand {
-  RunFlags flags;
-  std::string steps;
-  std::string dtype;
-
-  int run(const CLI::App& command) const;
-};
 
 std::string report_text(const VerifyReport& report) {
   std::string text;
@@ -67,20 +60,22 @@ Diagnostics check_verifiable(const RunSetup& setup) {
   return errors;
 }
 
-int VerifyCommand::run(const CLI::App& command) const {
+}  // namespace
+
+int run_verify(const RunRequest& request) {
   Values values;
-  refuse_unknown(command, values);
   VerifyOptions options;
-  options.steps = values.integer("--steps", steps).value_or(3);
+  options.steps = values.integer("--steps", request.steps).value_or(3);
   if (options.steps < 1) {
     values.refuse({.code = "E403",
-                   .found = "--steps " + steps,
+                   .found = "--steps " + request.steps,
                    .needed = "must be at least 1"});
   }
   const bool wide =
-      values.choice("--dtype", dtype, {"float32", "float64"}) == 1;
+      values.choice("--dtype", request.dtype, {"float32", "float64"}) == 1;
   options.dtype = wide ? at::kDouble : at::kFloat;
-  const Result<RunConfig> config = flags.read(values);
+  if (!values.errors().empty()) return print_errors(values.errors());
+  const Result<RunConfig> config = read_run_config(request);
   if (!config) return print_run_errors(config.errors());
   const Result<std::unique_ptr<RunSetup>> setup = set_up_here(*config);
   if (!setup) return print_run_errors(setup.errors());
@@ -94,28 +89,6 @@ int VerifyCommand::run(const CLI::App& command) const {
     std::cerr << "error: " << error.what() << '\n';
     return kExitTimeout;
   }
-}
-
-}  // namespace
-
-void add_verify_command(CLI::App& app, int& exit_code) {
-  auto state = std::make_shared<VerifyCommand>();
-  CLI::App* command = app.add_subcommand(
-      "verify", "prove that a layout trains exactly as the unsplit model");
-  command->allow_extras();
-  state->flags.add_to(*command);
-  command->add_option("--steps", state->steps, "how many (default 3)")
-      ->type_name("K");
-  command->add_option("--dtype", state->dtype, "float32 (default) or float64")
-      ->type_name("T");
-  command->footer(
-      "Loss and gradients of every step are compared with the unsplit model's\n"
-      "on the same weights and samples, tensor by tensor, and replicas of a\n"
-      "stage bit by bit. Exit code 0: equal; 1: not.\n"
-      "\nExample:\n"
-      "  chimera verify -c examples/gpt2_tiny.toml --dtype float64");
-  command->callback(
-      [state, command, &exit_code] { exit_code = state->run(*command); });
 }
 
 }  // namespace chimera

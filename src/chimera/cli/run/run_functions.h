@@ -1,0 +1,13 @@
+// The functions of the module, each in its own file; module.cc lists them.
+#pragma once
+
+#include "chimera/cli/run_module.h"
+
+namespace chimera {
+
+int run_train(const RunRequest& request);
+int run_verify(const RunRequest& request);
+int run_export(const RunRequest& request);
+int run_doctor(const RunRequest& request);
+
+}  // namespace chimera

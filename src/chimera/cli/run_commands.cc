@@ -1,0 +1,110 @@
+// chimera train, verify, export, doctor: their flags and help. The work is in
+// run/, behind load_run_module().
+#include <memory>
+
+#include "chimera/cli/commands.h"
+#include "chimera/cli/console.h"
+#include "chimera/cli/exit_codes.h"
+#include "chimera/cli/flags.h"
+#include "chimera/cli/run_module.h"
+
+namespace chimera {
+namespace {
+
+using Entry = int (*RunModule::*)(const RunRequest&);
+
+// A command whose work is `entry` of the module.
+CLI::App* add_run_command(CLI::App& app, int& exit_code, const char* name,
+                          const char* help, Entry entry,
+                          const std::shared_ptr<RunRequest>& request) {
+  CLI::App* command = app.add_subcommand(name, help);
+  command->allow_extras();
+  command->callback([command, &exit_code, entry, request] {
+    Values values;
+    refuse_unknown(*command, values);
+    if (!values.errors().empty()) {
+      exit_code = print_errors(values.errors());
+      return;
+    }
+    const RunModule* module = load_run_module();
+    exit_code = module == nullptr ? kExitUsage : (module->*entry)(*request);
+  });
+  return command;
+}
+
+void add_config_flags(CLI::App& command, RunRequest& request) {
+  command.add_option("-c,--config", request.config, "the run.toml")
+      ->type_name("FILE");
+  command
+      .add_option("--set", request.overrides,
+                  "another value for a key of it; may be given often")
+      ->type_name("SECTION.KEY=VALUE")
+      ->expected(1)
+      ->take_all();
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& app, int& exit_code) {
+  auto request = std::make_shared<RunRequest>();
+  CLI::App* command =
+      add_run_command(app, exit_code, "train", "train as a run.toml says",
+                      &RunModule::train, request);
+  add_config_flags(*command, *request);
+  command
+      ->add_option("--run-dir", request->run_dir,
+                   "where to write (default run.dir, else runs/<time>)")
+      ->type_name("DIR");
+  command->footer(
+      "The run directory gets config.toml, metrics.jsonl, state.json, with\n"
+      "run.trace also trace.json and timeline.svg (plan and run), and at the\n"
+      "end weights/, a Hugging Face directory. Its path is printed on stdout.\n"
+      "docs/training.md has every key.\n"
+      "\nExamples:\n"
+      "  chimera train -c examples/gpt2_tiny.toml\n"
+      "  chimera train -c run.toml --set schedule.scheme=1f1b --set "
+      "train.steps=20");
+}
+
+void add_verify_command(CLI::App& app, int& exit_code) {
+  auto request = std::make_shared<RunRequest>();
+  CLI::App* command =
+      add_run_command(app, exit_code, "verify",
+                      "prove that a layout trains exactly as the unsplit model",
+                      &RunModule::verify, request);
+  add_config_flags(*command, *request);
+  command->add_option("--steps", request->steps, "how many (default 3)")
+      ->type_name("K");
+  command->add_option("--dtype", request->dtype, "float32 (default) or float64")
+      ->type_name("T");
+  command->footer(
+      "Loss and gradients of every step are compared with the unsplit model's\n"
+      "on the same weights and samples, tensor by tensor, and replicas of a\n"
+      "stage bit by bit. Exit code 0: equal; 1: not.\n"
+      "\nExample:\n"
+      "  chimera verify -c examples/gpt2_tiny.toml --dtype float64");
+}
+
+void add_export_command(CLI::App& app, int& exit_code) {
+  auto request = std::make_shared<RunRequest>();
+  CLI::App* command = add_run_command(app, exit_code, "export",
+                                      "write a run's weights for Hugging Face",
+                                      &RunModule::export_weights, request);
+  command->add_option("run_dir", request->run_dir, "what `train` has written")
+      ->type_name("RUN_DIR");
+  command->add_option("-o,--output", request->output, "a directory to be made")
+      ->type_name("HF_DIR");
+  command->footer(
+      "transformers reads it: GPT2LMHeadModel.from_pretrained(HF_DIR) or\n"
+      "BertForPreTraining.from_pretrained(HF_DIR).\n"
+      "\nExample:\n"
+      "  chimera export runs/mine -o mine-hf");
+}
+
+void add_doctor_command(CLI::App& app, int& exit_code) {
+  add_run_command(app, exit_code, "doctor",
+                  "say what this machine and build can do, and try it",
+                  &RunModule::doctor, std::make_shared<RunRequest>());
+}
+
+}  // namespace chimera
