@@ -77,7 +77,10 @@ class ConfigReader {
         family_(family) {
     shape_.model.kind = family.kind;
     shape_.layer_norm_epsilon = family.layer_norm_epsilon;
-    if (is_bert()) shape_.type_vocab = 2;
+    if (is_bert()) {
+      shape_.type_vocab = 2;
+      shape_.padding_id = 0;  // what transformers assumes
+    }
   }
 
   Result<HfShape> run();
@@ -88,6 +91,7 @@ class ConfigReader {
   }
   void read(const std::string& key);
   bool read_number(const std::string& key);
+  bool read_bert_number(const std::string& key);
   bool read_choice(const std::string& key);
   void read_size(const std::string& key, int most, int& out);
   void read_real(const std::string& key, double& out);
@@ -166,8 +170,16 @@ bool ConfigReader::read_number(const std::string& key) {
     }
     return true;
   }
-  if (!is_bert() || key != "type_vocab_size") return false;
-  read_size(key, kMostHfSize, shape_.type_vocab);
+  return is_bert() && read_bert_number(key);
+}
+
+bool ConfigReader::read_bert_number(const std::string& key) {
+  if (key == "type_vocab_size") {
+    read_size(key, kMostHfSize, shape_.type_vocab);
+    return true;
+  }
+  if (key != "pad_token_id") return false;
+  shape_.padding_id = json_.null() ? -1 : json_.integer(key).value_or(0);
   return true;
 }
 
@@ -211,6 +223,10 @@ void ConfigReader::fill() {
   if (model.ffn == 0) model.ffn = 4 * model.hidden;
   model.seq = model.positions;
   if (is_bert()) shape_.embedding_dropout = shape_.hidden_dropout;
+  if (shape_.padding_id < -1 || shape_.padding_id >= model.vocab) {
+    refuse("E522", fmt::format("pad_token_id = {}", shape_.padding_id),
+           fmt::format("must be below vocab_size = {}", model.vocab));
+  }
   if (model.hidden % model.heads != 0) {
     refuse("E527", fmt::format("{} = {}", family_.sizes[1].name, model.hidden),
            fmt::format("must be a multiple of {} = {}", family_.sizes[2].name,

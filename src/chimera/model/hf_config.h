@@ -18,6 +18,8 @@ struct HfShape {
   ModelShape model;  // seq = positions; the caller may shorten it
   double layer_norm_epsilon = 1e-5;
   int type_vocab = 0;  // token types; BERT only
+  // The word whose embedding is not trained by inputs; -1 = none. BERT only.
+  int padding_id = -1;
   // Probabilities the model was trained with, to report or to pass on.
   double embedding_dropout = 0.1;  // BERT: as hidden_dropout
   double hidden_dropout = 0.1;

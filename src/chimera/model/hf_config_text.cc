@@ -31,6 +31,9 @@ void add_kind(const HfShape& shape, ConfigText& config) {
   if (shape.model.kind == ModelKind::kBert) {
     config.add("type_vocab_size", shape.type_vocab);
     config.add("position_embedding_type", "\"absolute\"");
+    config.add("pad_token_id", shape.padding_id < 0
+                                   ? "null"
+                                   : std::to_string(shape.padding_id));
     return;
   }
   config.add("n_ctx", shape.model.positions);  // for readers before 2021

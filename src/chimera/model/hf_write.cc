@@ -59,11 +59,14 @@ std::vector<TensorView> with_decoder_bias(const HfShape& shape,
   if (shape.model.kind != ModelKind::kBert || shape.model.tie_embeddings) {
     return all;
   }
-  const auto bias =
-      std::ranges::find(all, "cls.predictions.bias", &TensorView::name);
-  if (bias == all.end()) return all;
+  const auto find = [&](const char* name) {
+    return std::ranges::find(all, name, &TensorView::name);
+  };
+  constexpr const char* kDecoderBias = "cls.predictions.decoder.bias";
+  const auto bias = find("cls.predictions.bias");
+  if (bias == all.end() || find(kDecoderBias) != all.end()) return all;
   TensorView copy = *bias;
-  copy.name = "cls.predictions.decoder.bias";
+  copy.name = kDecoderBias;
   all.push_back(copy);
   return all;
 }

@@ -140,6 +140,7 @@ ModelDetails details_of(const RunSetup& setup, const HfDirectory* directory) {
   details.norm_eps = directory->shape().layer_norm_epsilon;
   if (details.shape.kind == ModelKind::kBert) {
     details.type_vocab = directory->shape().type_vocab;
+    details.padding_id = directory->shape().padding_id;
   }
   return details;
 }
@@ -149,6 +150,7 @@ HfShape written_shape(const ModelDetails& details) {
           .layer_norm_epsilon = details.norm_eps,
           .type_vocab =
               details.shape.kind == ModelKind::kBert ? details.type_vocab : 0,
+          .padding_id = details.padding_id,
           .embedding_dropout = details.dropout,
           .hidden_dropout = details.dropout,
           .attention_dropout = details.dropout};
