@@ -27,6 +27,8 @@ add_library(chimera_torch_flags INTERFACE)
 target_compile_options(chimera_torch_flags INTERFACE
   $<$<CONFIG:RelWithDebInfo>:-g1>)
 
+include(ChimeraInstall)
+
 # chimera_sources(TARGET FOLDER [EXCLUDE regex])
 #
 # Every .cc below the folder that is not a test. Globbed, so that adding a
@@ -47,8 +49,9 @@ function(chimera_room name)
   add_library(chimera_${name} STATIC)
   chimera_sources(chimera_${name} src/chimera/${name})
   list(TRANSFORM arg_ROOMS PREPEND chimera_)
-  target_link_libraries(chimera_${name}
-    PUBLIC ${arg_ROOMS} PRIVATE chimera_flags fmt::fmt ${arg_LIBS})
+  target_link_libraries(chimera_${name} PUBLIC ${arg_ROOMS}
+    PRIVATE $<BUILD_INTERFACE:chimera_flags> fmt::fmt ${arg_LIBS})
+  chimera_install(${name})
   if(CHIMERA_TESTS)
     file(GLOB_RECURSE tests CONFIGURE_DEPENDS
       ${PROJECT_SOURCE_DIR}/src/chimera/${name}/*_test.cc)
@@ -68,8 +71,9 @@ function(chimera_model_files)
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   add_library(chimera_model_files STATIC ${sources})
-  target_link_libraries(chimera_model_files
-    PUBLIC chimera_base chimera_config PRIVATE chimera_flags fmt::fmt)
+  target_link_libraries(chimera_model_files PUBLIC chimera_base chimera_config
+    PRIVATE $<BUILD_INTERFACE:chimera_flags> fmt::fmt)
+  chimera_install(model_files)
   if(CHIMERA_TESTS)
     chimera_test(model_files_test SOURCES ${tests} LIBS chimera_model_files)
   endif()
@@ -112,7 +116,10 @@ function(chimera_torch_room name)
   add_library(chimera_${name} STATIC ${sources})
   target_link_libraries(chimera_${name}
     PUBLIC ${arg_ROOMS} Libtorch::Libtorch
-    PRIVATE chimera_flags chimera_torch_flags fmt::fmt-header-only)
+    PRIVATE $<BUILD_INTERFACE:chimera_flags>
+            $<BUILD_INTERFACE:chimera_torch_flags>
+            $<BUILD_INTERFACE:fmt::fmt-header-only>)
+  chimera_install(${name} TORCH)
   if(TARGET chimera_model AND NOT name STREQUAL model)
     target_precompile_headers(chimera_${name} REUSE_FROM chimera_model)
   else()

@@ -1,0 +1,65 @@
+# `cmake --install`: the binary, the rooms' libraries and headers, and the
+# package that find_package(chimera) finds (chimeraConfig.cmake.in). Nothing of
+# how we build goes along: warnings are $<BUILD_INTERFACE:...>, as they are
+# nobody else's business.
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(CHIMERA_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/chimera)
+
+# chimera_install(ROOM [TORCH])
+#
+# Rooms that need torch are exported apart, so that who only wants schedules
+# never looks for it.
+function(chimera_install room)
+  cmake_parse_arguments(arg "TORCH" "" "" ${ARGN})
+  set(export chimeraTargets)
+  if(arg_TORCH)
+    set(export chimeraTorchTargets)
+  endif()
+  target_compile_features(chimera_${room} PUBLIC cxx_std_20)
+  set_target_properties(chimera_${room} PROPERTIES EXPORT_NAME ${room})
+  install(TARGETS chimera_${room} EXPORT ${export}
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endfunction()
+
+function(_chimera_install_export name)
+  install(EXPORT ${name}
+    NAMESPACE chimera:: DESTINATION ${CHIMERA_PACKAGE_DIR})
+endfunction()
+
+# All that is not a room's library.
+function(chimera_install_package)
+  install(TARGETS chimera RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/chimera/
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/chimera
+    FILES_MATCHING PATTERN "*.h"
+    PATTERN "*_for_tests.h" EXCLUDE
+    PATTERN "*_test_support.h" EXCLUDE
+    PATTERN "cli" EXCLUDE)
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE
+    DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+  _chimera_install_export(chimeraTargets)
+  if(CHIMERA_WITH_TORCH)
+    _chimera_install_export(chimeraTorchTargets)
+    get_filename_component(CHIMERA_BUILT_WITH_TORCH
+      ${Libtorch_INCLUDE_DIR} DIRECTORY)
+  endif()
+  configure_package_config_file(
+    ${PROJECT_SOURCE_DIR}/cmake/chimeraConfig.cmake.in
+    ${PROJECT_BINARY_DIR}/chimeraConfig.cmake
+    INSTALL_DESTINATION ${CHIMERA_PACKAGE_DIR}
+    NO_SET_AND_CHECK_MACRO)
+  # Before 1.0 a minor version may break an interface.
+  write_basic_package_version_file(
+    ${PROJECT_BINARY_DIR}/chimeraConfigVersion.cmake
+    COMPATIBILITY SameMinorVersion)
+  install(FILES
+    ${PROJECT_BINARY_DIR}/chimeraConfig.cmake
+    ${PROJECT_BINARY_DIR}/chimeraConfigVersion.cmake
+    ${PROJECT_SOURCE_DIR}/cmake/FindLibtorch.cmake
+    DESTINATION ${CHIMERA_PACKAGE_DIR})
+endfunction()
