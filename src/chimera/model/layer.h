@@ -11,6 +11,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -62,6 +63,13 @@ class Layer {
     return {};
   }
   [[nodiscard]] bool supports_versions() const { return own_weights().empty(); }
+
+  // The same layer with weights of its own, of any values, for one thread:
+  // each holder of a stage runs one. Null where all can share this.
+  // REQUIRES: not null if own_weights() is not empty.
+  [[nodiscard]] virtual std::unique_ptr<Layer> replica() const {
+    return nullptr;
+  }
 };
 
 }  // namespace chimera

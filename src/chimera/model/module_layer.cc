@@ -2,7 +2,7 @@
 
 #include <torch/nn/module.h>
 
-#include <utility>
+#include <vector>
 
 #include "chimera/base/check.h"
 
@@ -13,6 +13,7 @@ class ModuleLayer : public Layer {
  public:
   explicit ModuleLayer(ModuleOptions options) : options_(std::move(options)) {
     for (const auto& named : options_.module->named_parameters()) {
+      if (!named.value().requires_grad()) continue;
       weights_.push_back(named.value());
       parameters_.push_back({.name = options_.name + "." + named.key(),
                              .shape = named.value().sizes().vec(),
@@ -32,11 +33,19 @@ class ModuleLayer : public Layer {
       CHIMERA_CHECK(weights[index].is_same(weights_[index]),
                     parameters_[index].name + " is not the module's own");
     }
-    return options_.forward(x, context);
+    if (options_.module->is_training() != context.training) {
+      options_.module->train(context.training);
+    }
+    return options_.forward(*options_.module, x, context);
   }
   double forward_flops() const override { return options_.forward_flops; }
   bool splits_backward() const override { return false; }
   std::vector<at::Tensor> own_weights() const override { return weights_; }
+  std::unique_ptr<Layer> replica() const override {
+    ModuleOptions options = options_;
+    options.module = options_.module->clone();
+    return make_module_layer(std::move(options));
+  }
 
  private:
   ModuleOptions options_;

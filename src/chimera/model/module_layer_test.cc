@@ -2,28 +2,28 @@
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
-#include <torch/nn/module.h>
+#include <torch/nn/cloneable.h>
 
 #include "chimera/base/check.h"
 
 namespace chimera {
 namespace {
 
-struct Scale : torch::nn::Module {
-  Scale() { factor = register_parameter("factor", at::full({2, 1}, 3.0)); }
+struct Scale : torch::nn::Cloneable<Scale> {
+  Scale() { reset(); }
+  void reset() override {
+    factor = register_parameter("factor", at::full({2, 1}, 3.0));
+    shift = register_parameter("shift", at::ones({1}), false);
+  }
+  at::Tensor forward(const at::Tensor& x) const { return x * factor + shift; }
   at::Tensor factor;
+  at::Tensor shift;  // frozen
 };
 
 TEST(ModuleLayer, RunsAModuleWithItsOwnWeightsOnly) {
   const auto module = std::make_shared<Scale>();
-  const auto layer =
-      make_module_layer({.name = "scale",
-                         .module = module,
-                         .forward = [raw = module.get()](const at::Tensor& x,
-                                                         const LayerContext&) {
-                           return x * raw->factor;
-                         }});
-  ASSERT_EQ(layer->parameters().size(), 1);
+  const auto layer = make_module_layer("scale", module);
+  ASSERT_EQ(layer->parameters().size(), 1);  // what is frozen is not trained
   EXPECT_EQ(layer->parameters()[0].name, "scale.factor");
   EXPECT_EQ(layer->parameters()[0].shape, (std::vector<std::int64_t>{2, 1}));
   EXPECT_FALSE(layer->splits_backward());
@@ -33,10 +33,38 @@ TEST(ModuleLayer, RunsAModuleWithItsOwnWeightsOnly) {
   const at::Tensor x = at::ones({2, 2});
   const at::Tensor y =
       layer->forward(x, layer->own_weights(), {.batch = batch});
-  EXPECT_TRUE(y.equal(x * 3));
+  EXPECT_TRUE(y.equal(x * 3 + 1));
   EXPECT_THROW((void)layer->forward(x, std::vector{module->factor.clone()},
                                     {.batch = batch}),
                InternalError);
+}
+
+TEST(ModuleLayer, AReplicaSharesNothing) {
+  const auto module = std::make_shared<Scale>();
+  const auto layer = make_module_layer("scale", module);
+  const auto replica = layer->replica();
+  EXPECT_EQ(replica->parameters(), layer->parameters());
+  const at::NoGradGuard no_grad;
+  module->factor.fill_(5);
+  const TensorBatch batch;
+  const at::Tensor x = at::ones({2, 2});
+  EXPECT_TRUE(replica->forward(x, replica->own_weights(), {.batch = batch})
+                  .equal(x * 3 + 1));
+}
+
+TEST(ModuleLayer, EvaluationsTellTheModule) {
+  const auto module = std::make_shared<Scale>();
+  const auto layer = make_module_layer(
+      "scale", module, [](Scale& own, const at::Tensor& x, const auto&) {
+        return own.is_training() ? x : -x;
+      });
+  const TensorBatch batch;
+  const at::Tensor x = at::ones({1});
+  for (const bool training : {true, false, true}) {
+    const at::Tensor y = layer->forward(x, layer->own_weights(),
+                                        {.batch = batch, .training = training});
+    EXPECT_TRUE(y.equal(training ? x : -x));
+  }
 }
 
 }  // namespace

@@ -88,9 +88,9 @@ BlockValues ParameterBlock::make_values(
   for (std::size_t i = 0; i < specs_.size(); ++i) {
     at::Tensor place = view(values.flat, i);
     at::Tensor leaf = owned.empty() ? at::Tensor() : owned[i];
-    place.copy_(leaf.defined() ? leaf.detach() : init(specs_[i]));
+    place.copy_(init(specs_[i]));
     if (leaf.defined()) {
-      leaf.set_data(place);  // the module's own tensor now lies here
+      leaf.set_data(place);
     } else {
       leaf = place.detach().requires_grad_(true);
     }

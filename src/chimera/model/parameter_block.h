@@ -47,7 +47,8 @@ class ParameterBlock {
   [[nodiscard]] NumberBuffer gradient_buffer() const;
   [[nodiscard]] NumberBuffer value_buffer(const BlockValues& values) const;
 
-  // Values from `init`, or those tensors themselves where a layer owns them.
+  // Values from `init`. Where a layer owns a tensor, that one takes them and
+  // lies in the block from then on.
   [[nodiscard]] BlockValues make_values(
       const ParameterInit& init, const std::vector<at::Tensor>& owned) const;
   // A new version with the same values.

@@ -401,8 +401,10 @@ Ballot TorchCompute::ballot(int step, bool training) {
   return ballot;
 }
 
+// Only transports between processes ask for it.
 PayloadPtr TorchCompute::empty_payload(const Work& work, bool is_gradient) {
   const ModelShape& shape = options_.model.details.shape;
+  CHIMERA_CHECK(shape.hidden > 0, "layers of one's own run on threads only");
   const std::int64_t samples =
       options_.micro_batch / (is_gradient ? parts(work) : 1);
   return std::make_unique<TensorPayload>(

@@ -4,6 +4,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "chimera/base/check.h"
 
@@ -37,13 +38,19 @@ std::vector<ParameterSpec> tied_parameters(
 
 TorchStage::TorchStage(const Options& options)
     : options_(options),
-      block_(own_parameters(options.layers), options.dtype, options.sharing) {}
+      block_(own_parameters(options.layers), options.dtype, options.sharing) {
+  for (const std::unique_ptr<Layer>& layer : options_.layers) {
+    std::unique_ptr<Layer> replica = layer->replica();
+    layers_.push_back(replica ? replica.get() : layer.get());
+    replicas_.push_back(std::move(replica));
+  }
+}
 
 std::vector<std::vector<at::Tensor>> TorchStage::by_layer(
     const BlockValues& own, const BlockValues* tied) const {
   std::vector<std::vector<at::Tensor>> leaves;
   std::size_t next = 0;
-  for (const std::unique_ptr<Layer>& layer : options_.layers) {
+  for (const Layer* layer : layers_) {
     std::vector<at::Tensor>& mine = leaves.emplace_back();
     for (const ParameterSpec& spec : layer->parameters()) {
       mine.push_back(spec.tied ? tied->leaves[0] : own.leaves[next++]);
@@ -56,7 +63,7 @@ std::vector<std::vector<at::Tensor>> TorchStage::by_layer(
 std::shared_ptr<TorchWeights> TorchStage::make_weights(
     const ParameterInit& init, const BlockValues* tied) const {
   std::vector<at::Tensor> owned;
-  for (const std::unique_ptr<Layer>& layer : options_.layers) {
+  for (const Layer* layer : layers_) {
     std::vector<at::Tensor> tensors = layer->own_weights();
     tensors.resize(layer->parameters().size());
     for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -87,9 +94,9 @@ at::Tensor TorchStage::run(const at::Tensor& x, const TorchWeights& weights,
                        .training = pass.training,
                        .deferred = deferred};
   at::Tensor value = x;
-  for (std::size_t i = 0; i < options_.layers.size(); ++i) {
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
     context.layer = options_.first_layer + static_cast<int>(i);
-    value = options_.layers[i]->forward(value, weights.by_layer[i], context);
+    value = layers_[i]->forward(value, weights.by_layer[i], context);
   }
   return value;
 }

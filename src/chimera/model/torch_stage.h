@@ -72,6 +72,9 @@ class TorchStage {
       const BlockValues& own, const BlockValues* tied) const;
 
   Options options_;
+  // Of layers that holders of a stage cannot share.
+  std::vector<std::unique_ptr<Layer>> replicas_;  // by layer; may be null
+  std::vector<const Layer*> layers_;
   ParameterBlock block_;
 };
 
