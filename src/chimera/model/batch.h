@@ -40,6 +40,8 @@ class BatchSource {
   [[nodiscard]] virtual Batch read(std::int64_t step, std::int64_t first,
                                    std::int64_t count) const = 0;
   [[nodiscard]] virtual TargetCount targets(std::int64_t step) const = 0;
+  // Of one epoch; at least 1.
+  [[nodiscard]] virtual std::int64_t num_samples() const = 0;
 };
 
 }  // namespace chimera

@@ -10,6 +10,7 @@
 #include "chimera/model/hf_directory.h"
 #include "chimera/model/hf_match.h"
 #include "chimera/model/initial_weights.h"
+#include "chimera/train/data/data_source.h"
 #include "chimera/train/optimizers.h"
 #include "chimera/train/run_schedule.h"
 
@@ -198,7 +199,7 @@ Diagnostics set_up_data(RunSetup& setup) {
                       .global_batch = setup.global_batch(),
                       .seed = setup.config.train.seed};
   Diagnostics errors;
-  const auto open = [&](std::shared_ptr<const DataSource>& source) {
+  const auto open = [&](std::shared_ptr<const BatchSource>& source) {
     Result<std::shared_ptr<const DataSource>> opened = open_data(options);
     if (opened) {
       source = *opened;
@@ -213,6 +214,19 @@ Diagnostics set_up_data(RunSetup& setup) {
     open(setup.evaluation);
   }
   return errors;
+}
+
+Diagnostics set_up_schedule(RunSetup& setup, const SetupOptions& options) {
+  const bool emulated = setup.config.model.kind == ModelKind::kEmulated;
+  const bool tied = setup.config.model.tie_embeddings.value_or(false);
+  Result<Schedule> schedule =
+      make_run_schedule(setup.config, {.tied = !emulated && tied});
+  if (!schedule) return schedule.errors();
+  setup.schedule = std::move(schedule).value();
+  const int ranks = setup.schedule.workers() * setup.schedule.width;
+  setup.threads = setup.config.train.threads.value_or(
+      std::max(1, options.host_cores / ranks));
+  return {};
 }
 
 void set_up_emulated(RunSetup& setup) {
@@ -242,15 +256,8 @@ Result<std::unique_ptr<RunSetup>> set_up(const RunConfig& config,
   Diagnostics errors = check_possible(config);
   const bool emulated = config.model.kind == ModelKind::kEmulated;
   if (!emulated) append(errors, set_up_model(*setup));
-  const bool tied = setup->config.model.tie_embeddings.value_or(false);
-  Result<Schedule> schedule =
-      make_run_schedule(config, {.tied = !emulated && tied});
-  if (!schedule) append(errors, schedule.errors());
+  append(errors, set_up_schedule(*setup, options));
   if (!errors.empty()) return errors;
-  setup->schedule = std::move(schedule).value();
-  const int ranks = setup->schedule.workers() * setup->schedule.width;
-  setup->threads =
-      config.train.threads.value_or(std::max(1, options.host_cores / ranks));
   if (emulated) {
     set_up_emulated(*setup);
     return setup;
@@ -258,6 +265,27 @@ Result<std::unique_ptr<RunSetup>> set_up(const RunConfig& config,
   append(errors, set_up_cut(*setup));
   append(errors, set_up_data(*setup));
   if (!errors.empty()) return errors;
+  return setup;
+}
+
+Result<std::unique_ptr<RunSetup>> set_up(const RunConfig& config,
+                                         const SetupOptions& options,
+                                         OwnModel own) {
+  auto setup = std::make_unique<RunSetup>();
+  setup->config = config;
+  setup->config.model = {};
+  Diagnostics errors = check_as_file(config);
+  if (!errors.empty()) return errors;
+  append(errors, check_possible(config));
+  append(errors, set_up_schedule(*setup, options));
+  if (!errors.empty()) return errors;
+  append(errors, check_own_model(own, setup->schedule));
+  setup->model = model_of(std::move(own.layers));
+  append(errors, set_up_cut(*setup));
+  if (!errors.empty()) return errors;
+  setup->init = init_from(setup->model, config.train.seed);
+  setup->data = own.data ? own.data : numbered_samples(setup->global_batch());
+  setup->evaluation = own.evaluation;
   return setup;
 }
 

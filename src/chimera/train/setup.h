@@ -5,6 +5,7 @@
 // Codes of its own (besides those of schedules, data and directories):
 //   E564 something that this build cannot do
 //   E565 a shape in run.toml that model.init contradicts
+//   E568 layers of one's own that share a parameter's name
 #pragma once
 
 #include <memory>
@@ -17,7 +18,7 @@
 #include "chimera/exec/emulated.h"
 #include "chimera/model/hf_config.h"
 #include "chimera/model/torch_compute.h"
-#include "chimera/train/data/data_source.h"
+#include "chimera/train/own_model.h"
 
 namespace chimera {
 
@@ -32,8 +33,8 @@ struct RunSetup {
   Model model;
   HfShape hf_shape;      // how the model is written
   std::vector<int> cut;  // first layer of each stage
-  std::shared_ptr<const DataSource> data;
-  std::shared_ptr<const DataSource> evaluation;  // null without eval_path
+  std::shared_ptr<const BatchSource> data;
+  std::shared_ptr<const BatchSource> evaluation;  // may be null
   ParameterInit init;
   std::vector<std::string> notices;  // for the user
 
@@ -48,6 +49,11 @@ struct SetupOptions {
 // REQUIRES: check_for_training() is content.
 [[nodiscard]] Result<std::unique_ptr<RunSetup>> set_up(
     const RunConfig& config, const SetupOptions& options);
+
+// The same for a model of one's own; see own_model.h. What [model] and [data]
+// say is not read, and all else is checked here.
+[[nodiscard]] Result<std::unique_ptr<RunSetup>> set_up(
+    const RunConfig& config, const SetupOptions& options, OwnModel own);
 
 // For `setup` as it stands; the caller adds hooks.
 [[nodiscard]] TorchComputeOptions compute_options(const RunSetup& setup,

@@ -216,6 +216,7 @@ void Training::collect_weights() {
       if (!listed) outcome_.weights.push_back(std::move(tensor));
     }
   }
+  if (!outcome_.bad) adopt_weights(setup_.model, outcome_.weights);
 }
 
 }  // namespace

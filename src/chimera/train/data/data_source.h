@@ -41,8 +41,9 @@ class DataSource : public BatchSource {
                            std::int64_t count) const override;
   [[nodiscard]] TargetCount targets(std::int64_t step) const override;
 
-  // Of one epoch; at least 1.
-  [[nodiscard]] std::int64_t num_samples() const { return order_.num_samples; }
+  [[nodiscard]] std::int64_t num_samples() const override {
+    return order_.num_samples;
+  }
   // In the file, those of a dropped tail included.
   [[nodiscard]] std::int64_t num_tokens() const;
 

@@ -1,0 +1,200 @@
+#include "chimera/train/own_model.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/optim/adamw.h>
+#include <torch/utils.h>
+
+#include "chimera/model/module_layer.h"
+#include "chimera/train/train.h"
+#include "chimera/train/verify.h"
+
+namespace chimera {
+namespace {
+
+using Linears = std::vector<torch::nn::Linear>;
+using Ids = std::vector<std::int64_t>;
+
+constexpr int kSteps = 5;
+
+// As many as the stages, in 3 wide and 3 out.
+Linears make_linears(int count) {
+  torch::manual_seed(1);
+  Linears linears;
+  for (int i = 0; i < count; ++i) linears.emplace_back(3, 3);
+  return linears;
+}
+
+at::Tensor inputs(const Ids& ids) {
+  std::vector<at::Tensor> rows;
+  for (const std::int64_t id : ids) {
+    rows.push_back(at::arange(1, 4).mul(id).sin());
+  }
+  return at::stack(rows).to(at::kFloat);
+}
+
+at::Tensor squared_error(const at::Tensor& y, const Ids& ids) {
+  return (y - inputs(ids).flip({1})).square().sum();
+}
+
+OwnModel model_from(const Linears& linears) {
+  OwnModel own;
+  for (std::size_t i = 0; i < linears.size(); ++i) {
+    const bool first = i == 0;
+    const bool last = i + 1 == linears.size();
+    own.layers.push_back(make_module_layer(
+        "layer" + std::to_string(i), linears[i].ptr(),
+        [first, last](torch::nn::LinearImpl& linear, const at::Tensor& x,
+                      const LayerContext& context) {
+          const Ids& ids = context.batch.sample_ids;
+          const at::Tensor in = first ? inputs(ids) : x;
+          const at::Tensor y =
+              linear.forward(in.to(linear.weight.scalar_type())).tanh();
+          if (!last) return y;
+          return squared_error(y, ids) / context.batch.total.samples;
+        }));
+  }
+  return own;
+}
+
+RunConfig config_of(const std::string& scheme) {
+  RunConfig config;
+  config.schedule = {
+      .scheme = scheme, .depth = 4, .micros = 4, .micro_batch = 2};
+  config.train = {.steps = kSteps, .lr = 0.01, .threads = 1};
+  return config;
+}
+
+std::unique_ptr<RunSetup> setup_of(const RunConfig& config, OwnModel own) {
+  Result<std::unique_ptr<RunSetup>> setup = set_up(config, {}, std::move(own));
+  if (!setup) throw std::runtime_error(to_string(setup.errors()[0]));
+  return std::move(setup).value();
+}
+
+// Whole mini-batches of `batch` samples, one thread, torch's optimizer.
+std::vector<double> train_plainly(Linears& linears, std::int64_t batch) {
+  std::vector<at::Tensor> weights;
+  for (torch::nn::Linear& linear : linears) {
+    for (const at::Tensor& weight : linear->parameters()) {
+      weights.push_back(weight);
+    }
+  }
+  torch::optim::AdamW adam(weights, torch::optim::AdamWOptions(0.01));
+  std::vector<double> losses;
+  for (int step = 0; step < kSteps; ++step) {
+    Ids ids;
+    for (std::int64_t i = 0; i < batch; ++i) ids.push_back(step * batch + i);
+    at::Tensor x = inputs(ids);
+    for (torch::nn::Linear& linear : linears) x = linear->forward(x).tanh();
+    const at::Tensor loss = squared_error(x, ids) / batch;
+    losses.push_back(loss.item<double>());
+    adam.zero_grad();
+    loss.backward();
+    adam.step();
+  }
+  return losses;
+}
+
+// Several holders of a stage (chimera, two copies), several stages of a worker
+// (zb-v), one of each.
+TEST(OwnModel, LearnsWhatPlainLibtorchLearns) {
+  struct Case {
+    const char* scheme;
+    int width;
+    bool recompute;
+  };
+  for (const auto& [scheme, width, recompute] :
+       {Case{"chimera", 1, false}, Case{"chimera", 2, true},
+        Case{"1f1b", 1, false}, Case{"zb-v", 2, false}}) {
+    SCOPED_TRACE(scheme);
+    RunConfig config = config_of(scheme);
+    config.schedule.width = width;
+    config.schedule.recompute = recompute;
+    const Linears linears = make_linears(8);
+    const auto setup = setup_of(config, model_from(linears));
+    std::vector<double> losses;
+    const auto keep = [&](const StepReport& report) {
+      losses.push_back(report.loss);
+    };
+    EXPECT_EQ(train(*setup, {.on_step = keep}).steps, kSteps);
+
+    Linears plain = make_linears(8);
+    const std::vector<double> expected =
+        train_plainly(plain, setup->global_batch());
+    ASSERT_EQ(losses.size(), expected.size());
+    for (int step = 0; step < kSteps; ++step) {
+      EXPECT_NEAR(losses[step], expected[step], 1e-5);
+    }
+    for (std::size_t i = 0; i < linears.size(); ++i) {
+      EXPECT_TRUE(at::allclose(linears[i]->weight, plain[i]->weight, 0, 1e-4));
+      EXPECT_TRUE(at::allclose(linears[i]->bias, plain[i]->bias, 0, 1e-4));
+    }
+  }
+}
+
+TEST(OwnModel, VerifiesLikeAnyOther) {
+  const Linears linears = make_linears(8);
+  const at::Tensor before = linears[3]->weight.detach().clone();
+  const auto setup = setup_of(config_of("chimera"), model_from(linears));
+  for (const at::ScalarType dtype : {at::kFloat, at::kDouble}) {
+    const VerifyReport report = verify(*setup, {.dtype = dtype});
+    EXPECT_TRUE(report.passes());
+    EXPECT_EQ(report.checks.size(), 3 * 16);
+  }
+  EXPECT_TRUE(linears[3]->weight.equal(before));
+}
+
+TEST(OwnModel, TrainingGoesOnWhereItEnded) {
+  const Linears linears = make_linears(4);
+  const auto setup = setup_of(config_of("chimera"), model_from(linears));
+  double first = 0;
+  double last = 0;
+  for (int round = 0; round < 20; ++round) {
+    (void)train(*setup, {.on_step = [&](const StepReport& report) {
+      if (round == 0 && report.step == 1) first = report.loss;
+      last = report.loss;
+    }});
+  }
+  EXPECT_LT(last, first / 2);
+}
+
+std::string code_of(const RunConfig& config, OwnModel own) {
+  const auto setup = set_up(config, {}, std::move(own));
+  return setup ? "none" : setup.errors()[0].code;
+}
+
+TEST(OwnModel, EveryMistakeIsSaid) {
+  const auto model = [](int layers = 8) {
+    return model_from(make_linears(layers));
+  };
+  EXPECT_EQ(code_of(config_of("chimera"), model()), "none");
+  EXPECT_EQ(code_of(config_of("pipedream"), model()), "E561");
+  EXPECT_EQ(code_of(config_of("chimera"), model(3)), "E550");
+  EXPECT_EQ(code_of(config_of("chimera"), {}), "E550");
+
+  OwnModel twice = model(1);
+  twice.layers.push_back(std::move(model(1).layers[0]));
+  twice.layers.push_back(std::move(model(4).layers[2]));
+  twice.layers.push_back(std::move(model(4).layers[3]));
+  EXPECT_EQ(code_of(config_of("chimera"), std::move(twice)), "E568");
+
+  RunConfig config = config_of("chimera");
+  config.schedule.micro_batch = 0;
+  EXPECT_EQ(code_of(config, model()), "E008");
+  config = config_of("chimera");
+  config.schedule.scale = "up";
+  EXPECT_EQ(code_of(config, model()), "E009");
+  config = config_of("chimera");
+  config.train.steps.reset();
+  EXPECT_EQ(code_of(config, model()), "E020");
+}
+
+TEST(NumberedSamples, CountOnFromStepToStep) {
+  const auto source = numbered_samples(10);
+  EXPECT_EQ(source->read(3, 4, 2).sample_ids, (Ids{34, 35}));
+  EXPECT_EQ(source->targets(3).samples, 10);
+}
+
+}  // namespace
+}  // namespace chimera
