@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""An example as its reader builds it: against an installed copy.
+
+example_test.py EXAMPLE BUILD PREFIX [cmake option...]
+
+Configures, builds and runs the example, and compares what it prints with the
+expected output in the comment on top of its main.cc. Numbers with a fraction
+may differ: they are measured or learned.
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+
+def run(*command):
+    done = subprocess.run([str(word) for word in command], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode != 0:
+        sys.exit(f"{command[0]}: exit code {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+def expected_output(source):
+    comment = source.partition("// Expected output")[2]
+    lines = []
+    for line in comment.splitlines()[1:]:
+        if not line.startswith("//   "):
+            break
+        lines.append(line[5:])
+    return lines
+
+
+def masked(lines):
+    return [re.sub(r"\d*\.\d+(e-?\d+)?", "<number>", line) for line in lines]
+
+
+def main():
+    example, build, prefix = (
+        pathlib.Path(word).resolve() for word in sys.argv[1:4])
+    run("cmake", "-S", example, "-B", build, "-G", "Ninja",
+        f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
+        *sys.argv[4:])
+    commands = json.loads((build / "compile_commands.json").read_text())
+    if any("-Werror" in entry["command"] for entry in commands):
+        sys.exit("the package passes on its own warning flags")
+    run("cmake", "--build", build)
+    # The binary has the name of the folder without its number.
+    found = run(build / example.name.partition("_")[2]).splitlines()
+    expected = expected_output((example / "main.cc").read_text())
+    if not expected:
+        sys.exit("main.cc states no expected output")
+    if masked(found) != masked(expected):
+        sys.exit("\n".join(["expected:", *expected, "found:", *found]))
+    print("\n".join(found))
+
+
+if __name__ == "__main__":
+    main()
