@@ -32,7 +32,10 @@ endfunction()
 
 # All that is not a room's library.
 function(chimera_install_package)
-  install(TARGETS chimera RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS chimera RUNTIME DESTINATION bin)
+  if(CHIMERA_WITH_TORCH)
+    install(TARGETS chimera_run LIBRARY DESTINATION lib)  # ../lib, from bin
+  endif()
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/chimera/
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/chimera
     FILES_MATCHING PATTERN "*.h"

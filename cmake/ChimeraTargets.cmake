@@ -7,7 +7,10 @@ target_compile_options(chimera_flags INTERFACE
   -Wall -Wextra -Wshadow -Wconversion -Werror
   -Wno-sign-conversion
   # Designated initializers leave the rest at its default on purpose.
-  -Wno-missing-field-initializers)
+  -Wno-missing-field-initializers
+  # Rooms end up in a shared library too (cli/run_module.h). Everywhere, and by
+  # hand, because programs and libraries share a precompiled header.
+  -fPIC)
 # g++ 12 sees overlaps in std::string's operator+ that are not there (GCC bug
 # 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
