@@ -55,6 +55,7 @@ void add_train_command(CLI::App& app, int& exit_code) {
       ->add_option("--run-dir", request->run_dir,
                    "where to write (default run.dir, else runs/<time>)")
       ->type_name("DIR");
+  command->add_flag("--resume", request->resume, "continue a run (to come)");
   command->footer(
       "The run directory gets config.toml, metrics.jsonl, state.json, with\n"
       "run.trace also trace.json and timeline.svg (plan and run), and at the\n"

@@ -16,6 +16,7 @@ struct RunRequest {
   std::string steps;
   std::string dtype;
   std::string output;
+  bool resume = false;
 };
 
 // Every function returns the exit code.

@@ -150,6 +150,12 @@ int train_in(RunDirectory& directory, const RunSetup& setup) {
 }  // namespace
 
 int run_train(const RunRequest& request) {
+  if (request.resume) {
+    return print_errors({{.code = "E564",
+                          .found = "--resume",
+                          .needed = "is to come: a run cannot be continued "
+                                    "yet"}});
+  }
   const Result<RunConfig> config = read_run_config(request);
   if (!config) return print_run_errors(config.errors());
   RunConfig resolved = *config;

@@ -1,0 +1,124 @@
+#include "chimera/model/parameter_block.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace chimera {
+namespace {
+
+std::vector<ParameterSpec> specs() {
+  return {{.name = "bias", .shape = {5}},
+          {.name = "weight", .shape = {3, 7}, .decays = true},
+          {.name = "norm", .shape = {2}},
+          {.name = "other", .shape = {40}, .decays = true}};
+}
+
+at::Tensor numbered(const ParameterSpec& spec) {
+  return at::arange(numel(spec), at::kFloat).view(spec.shape);
+}
+
+// Subtracts the gradient, and again where weights decay.
+class Subtract final : public Optimizer {
+ public:
+  int num_states() const override { return 1; }
+  void update(const OptimizerSlice& slice) const override {
+    slice.weights.sub_(slice.gradient, slice.decays ? 2 : 1);
+    slice.states[0].add_(1);
+  }
+};
+
+TEST(ParameterBlock, ParametersAreViewsOfOnePieceOfMemory) {
+  ParameterBlock block(specs(), at::kFloat, {});
+  const BlockValues values = block.make_values(numbered, {});
+  const auto* begin = values.flat.const_data_ptr<float>();
+  const auto* end = begin + values.flat.numel();
+  for (std::size_t i = 0; i < specs().size(); ++i) {
+    const at::Tensor& leaf = values.leaves[i];
+    EXPECT_TRUE(at::equal(leaf.detach(), numbered(specs()[i])));
+    EXPECT_GE(leaf.const_data_ptr<float>(), begin);
+    EXPECT_LE(leaf.const_data_ptr<float>() + leaf.numel(), end);
+    EXPECT_TRUE(leaf.requires_grad());
+    EXPECT_TRUE(leaf.is_leaf());
+  }
+  EXPECT_EQ(block.gradient_buffer().count, block.value_buffer(values).count);
+  EXPECT_EQ(block.gradient_buffer().count % kShardGrain, 0U);
+}
+
+TEST(ParameterBlock, BackwardsAddInPlaceAndStartAnewAfterAnUpdate) {
+  ParameterBlock block(specs(), at::kFloat, {});
+  const BlockValues values = block.make_values(numbered, {});
+  const Subtract optimizer;
+  for (int step = 0; step < 2; ++step) {
+    for (int micro = 0; micro < 3; ++micro) {
+      block.begin_gradient();
+      (values.leaves[1].sum() * 2).backward();
+    }
+    const at::Tensor gradient = block.gradients()[1];
+    EXPECT_TRUE(at::equal(gradient, at::full({3, 7}, 6.0F)));
+    EXPECT_DOUBLE_EQ(block.squared_norm(), 21 * 36);
+    block.update({.optimizer = optimizer, .step = step}, values);
+  }
+  // Two updates of 6, doubled because it decays.
+  EXPECT_TRUE(at::equal(values.leaves[1].detach(), numbered(specs()[1]) - 24));
+  EXPECT_TRUE(at::equal(values.leaves[0].detach(), numbered(specs()[0])));
+  block.begin_gradient();
+  EXPECT_EQ(block.squared_norm(), 0);
+}
+
+TEST(ParameterBlock, ASkippedUpdateUsesTheGradientUp) {
+  ParameterBlock block(specs(), at::kFloat, {});
+  const BlockValues values = block.make_values(numbered, {});
+  values.leaves[0].sum().backward();
+  block.skip_update();
+  block.begin_gradient();
+  EXPECT_EQ(block.squared_norm(), 0);
+}
+
+TEST(ParameterBlock, ACopyIsAVersionOfItsOwn) {
+  ParameterBlock block(specs(), at::kFloat, {});
+  const BlockValues old = block.make_values(numbered, {});
+  const BlockValues copy = block.copy_values(old);
+  copy.leaves[0].sum().backward();
+  const Subtract optimizer;
+  block.update({.optimizer = optimizer}, copy);
+  EXPECT_TRUE(at::equal(old.leaves[0].detach(), numbered(specs()[0])));
+  EXPECT_TRUE(at::equal(copy.leaves[0].detach(), numbered(specs()[0]) - 1));
+}
+
+// Shards add up to the whole: norms, and updates by each holder of its own.
+TEST(ParameterBlock, ShardsAddUpToTheWhole) {
+  constexpr int kHolders = 3;
+  ParameterBlock whole(specs(), at::kFloat, {});
+  const BlockValues expected = whole.make_values(numbered, {});
+  const auto backward = [](const BlockValues& values) {
+    for (const at::Tensor& leaf : values.leaves) leaf.square().sum().backward();
+  };
+  backward(expected);
+  const Subtract optimizer;
+  const ParameterBlock::Update update{
+      .optimizer = optimizer, .gradient_scale = 0.5, .own_shard_only = true};
+  const double norm = whole.squared_norm();
+  at::Tensor gathered = at::zeros_like(expected.flat);
+  double sum = 0;
+  for (int holder = 0; holder < kHolders; ++holder) {
+    ParameterBlock block(specs(), at::kFloat, {holder, kHolders});
+    const BlockValues values = block.make_values(numbered, {});
+    backward(values);
+    sum += block.squared_norm();
+    block.update(update, values);
+    const Shard shard =
+        shard_of(block.value_buffer(values).count, holder, kHolders);
+    const auto begin = static_cast<std::int64_t>(shard.begin);
+    const auto length = static_cast<std::int64_t>(shard.end) - begin;
+    gathered.narrow(0, begin, length)
+        .copy_(values.flat.narrow(0, begin, length));
+  }
+  EXPECT_DOUBLE_EQ(sum, norm);
+  whole.update({.optimizer = optimizer, .gradient_scale = 0.5}, expected);
+  EXPECT_TRUE(at::equal(gathered, expected.flat));
+}
+
+}  // namespace
+}  // namespace chimera

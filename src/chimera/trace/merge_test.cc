@@ -1,0 +1,81 @@
+#include "chimera/trace/merge.h"
+
+#include <gtest/gtest.h>
+
+#include "chimera/schedule/lower.h"
+#include "chimera/schedule/scheme.h"
+#include "chimera/trace/measure.h"
+
+namespace chimera {
+namespace {
+
+Schedule two_stages() {
+  return lower(
+      make_schedule({.scheme = "gpipe", .depth = 2, .micros = 1}).value());
+}
+
+Event event(const Action& action, int worker, double start, double end) {
+  return {.action = action, .worker = worker, .start = start, .end = end};
+}
+
+constexpr Action kF0{.op = Op::kF, .pipe = 0, .stage = 0, .micro = 0};
+constexpr Action kF1{.op = Op::kF, .pipe = 0, .stage = 1, .micro = 0};
+constexpr Action kB1{.op = Op::kB, .pipe = 0, .stage = 1, .micro = 0};
+constexpr Action kB0{.op = Op::kB, .pipe = 0, .stage = 0, .micro = 0};
+
+// Rank 1 has recorded the activation it received, rank 0 the gradient.
+std::vector<std::vector<Event>> seen() {
+  Action send_forward = kF0;
+  send_forward.op = Op::kSF;
+  send_forward.peer = 1;
+  Action send_back = kB1;
+  send_back.op = Op::kSB;
+  send_back.peer = 0;
+  return {
+      {event(kF0, 0, 0, 1), event(send_back, 1, 5, 6), event(kB0, 0, 6, 8)},
+      {event(send_forward, 0, 1, 2), event(kF1, 1, 2, 3), event(kB1, 1, 3, 5)}};
+}
+
+TEST(MergeRanks, OrdersByTimeAndFindsCauses) {
+  const Trace trace = merge_ranks(two_stages(), seen(), 1);
+  ASSERT_EQ(trace.events.size(), 6U);
+  for (int at = 0; at < 6; ++at) {
+    // Each waited for exactly the one before: F, message, F, B, message, B.
+    EXPECT_EQ(trace.events[at].cause, at - 1) << at;
+  }
+  EXPECT_EQ(critical_path(trace), (std::vector<int>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(makespan(trace), 8);
+}
+
+TEST(Measure, TakesMediansByStage) {
+  const Trace trace = merge_ranks(two_stages(), seen(), 1);
+  const Costs costs = measured_costs(two_stages(), trace);
+  EXPECT_EQ(costs.stages[0].forward, 1);
+  EXPECT_EQ(costs.stages[1].input_grad + costs.stages[1].weight_grad, 2);
+  EXPECT_EQ(costs.stages[0].input_grad, 1);
+  EXPECT_EQ(costs.stages[0].update, 0);
+}
+
+TEST(Measure, OneStepStartsAtZeroAndStandsBesideAnother) {
+  std::vector<std::vector<Event>> later = seen();
+  for (std::vector<Event>& rank : later) {
+    for (Event& each : rank) {
+      each.step = 3;
+      each.start += 10;
+      each.end += 10;
+    }
+  }
+  const Trace trace = merge_ranks(two_stages(), later, 4);
+  const Trace step = one_step(trace, 3, 2);
+  EXPECT_EQ(step.events.size(), 6U);
+  EXPECT_EQ(step.events[0].start, 0);
+  EXPECT_EQ(makespan(step), 8);
+  EXPECT_TRUE(one_step(trace, 2, 2).events.empty());
+  EXPECT_EQ(one_step(trace, 3, 1).events.size(), 3U);
+  const Trace both = side_by_side(step, step);
+  EXPECT_EQ(both.workers, 4);
+  EXPECT_EQ(both.events.back().worker, 2);
+}
+
+}  // namespace
+}  // namespace chimera
