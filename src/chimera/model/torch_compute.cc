@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "chimera/base/check.h"
 #include "chimera/exec/program.h"
+#include "chimera/model/micro_batches.h"
 #include "chimera/model/tensor_payload.h"
 #include "chimera/model/torch_stage.h"
 
@@ -63,10 +65,6 @@ class TorchCompute final : public StageCompute {
     return work.training ? options_.schedule.parts : 1;
   }
 
-  [[nodiscard]] TensorBatch batch_of(const Work& work) const;
-  [[nodiscard]] TargetCount targets_of(const Work& work) const;
-  [[nodiscard]] std::int64_t first_sample(int copy, int micro) const;
-  [[nodiscard]] std::int64_t global_batch() const;
   void build_graphs(const Work& work, const at::Tensor& input,
                     TorchStash& stash);
   [[nodiscard]] at::Tensor joined(const TorchStash& stash) const;
@@ -90,6 +88,7 @@ class TorchCompute final : public StageCompute {
   std::vector<bool> is_split_;                         // [cell]: I and W
   bool updates_each_micro_ = false;                    // PipeDream
   bool is_asynchronous_ = false;
+  std::optional<MicroBatches> batches_;
   Losses training_losses_;
   Losses evaluation_losses_;
   double squared_norms_ = 0;  // of the step's updates, where asynchronous
@@ -104,6 +103,12 @@ TorchCompute::TorchCompute(const TorchComputeOptions& options, int rank)
       is_asynchronous_(chimera::is_asynchronous(options.schedule)) {
   at::set_num_threads(options_.threads);
   note_list();
+  batches_.emplace(MicroBatches::Options{.schedule = options_.schedule,
+                                         .copy = place_.copy,
+                                         .micro_batch = options_.micro_batch,
+                                         .mean_of_each = updates_each_micro_,
+                                         .training = options_.training,
+                                         .evaluation = options_.evaluation});
   const std::vector<int> stages =
       stages_of(options_.schedule.placement, place_.worker);
   make_tied_block(stages);
@@ -165,53 +170,6 @@ WeightsPtr TorchCompute::initial_weights(int stage) {
   return weights;
 }
 
-std::int64_t TorchCompute::global_batch() const {
-  return std::int64_t{options_.schedule.width} * options_.schedule.micros *
-         options_.micro_batch;
-}
-
-// Copy w takes the w-th share of the mini-batch, micro-batch m its m-th.
-std::int64_t TorchCompute::first_sample(int copy, int micro) const {
-  return (std::int64_t{copy} * options_.schedule.micros + micro) *
-         options_.micro_batch;
-}
-
-// What the losses of one update are divided by.
-TargetCount TorchCompute::targets_of(const Work& work) const {
-  const BatchSource& source =
-      work.training ? *options_.training : *options_.evaluation;
-  if (!work.training || !updates_each_micro_) return source.targets(work.step);
-  TargetCount count;
-  for (int copy = 0; copy < options_.schedule.width; ++copy) {
-    const Batch batch = source.read(work.step, first_sample(copy, work.micro),
-                                    options_.micro_batch);
-    count.tokens +=
-        static_cast<std::int64_t>(batch.targets.size()) -
-        std::count(batch.targets.begin(), batch.targets.end(), kIgnoredTarget);
-    count.samples += static_cast<std::int64_t>(batch.next_sentence.size());
-  }
-  return count;
-}
-
-// The first stage reads inputs and the last targets; those between only need
-// to know which samples they see.
-TensorBatch TorchCompute::batch_of(const Work& work) const {
-  const std::int64_t first = first_sample(place_.copy, work.micro);
-  if (work.stage == 0 || is_last(work.stage)) {
-    const BatchSource& source =
-        work.training ? *options_.training : *options_.evaluation;
-    const TargetCount total =
-        is_last(work.stage) ? targets_of(work) : TargetCount{};
-    return to_tensors(source.read(work.step, first, options_.micro_batch),
-                      total);
-  }
-  TensorBatch batch;
-  for (std::int64_t i = 0; i < options_.micro_batch; ++i) {
-    batch.sample_ids.push_back(work.step * global_batch() + first + i);
-  }
-  return batch;
-}
-
 ForwardResult TorchCompute::forward(const Work& work, const WeightsPtr& weights,
                                     PayloadPtr input, Keep keep) {
   auto stash = std::make_unique<TorchStash>();
@@ -223,7 +181,7 @@ ForwardResult TorchCompute::forward(const Work& work, const WeightsPtr& weights,
     output = joined(*stash);
   } else {
     const at::NoGradGuard no_grad;
-    const TensorBatch batch = batch_of(work);
+    const TensorBatch batch = batches_->read(work);
     output = stages_[work.stage]->run(x, *stash->weights,
                                       {.batch = batch,
                                        .seed = options_.seed,
@@ -246,7 +204,7 @@ void TorchCompute::build_graphs(const Work& work, const at::Tensor& input,
   const int num_parts = parts(work);
   const std::int64_t samples = options_.micro_batch / num_parts;
   const bool split = is_split_[index_.cell(work.stage, work.micro)];
-  const TensorBatch whole = batch_of(work);
+  const TensorBatch whole = batches_->read(work);
   for (int part = 0; part < num_parts; ++part) {
     auto graph = std::make_unique<StageGraph>();
     if (input.defined()) {
@@ -276,10 +234,7 @@ void TorchCompute::note_output(const Work& work, const at::Tensor& output) {
   StepLoss& noted =
       (work.training ? training_losses_ : evaluation_losses_)[work.step];
   if (is_last(work.stage)) {
-    const double share = updates_each_micro_ && work.training
-                             ? 1.0 / options_.schedule.micros
-                             : 1.0;
-    noted.loss += output.item<double>() * share;
+    noted.loss += output.item<double>() * batches_->share_of_step(work);
   }
   if (is_finite(output)) return;
   const int micro = place_.copy * options_.schedule.micros + work.micro;
