@@ -139,6 +139,30 @@ TEST(Parity, EverySynchronousLayoutEqualsTheUnsplitModel) {
   std::cout << number << " layouts, each in float32 and float64\n";
 }
 
+// Gradients on the weights of as many updates ago as the papers say.
+TEST(Parity, AsynchronousSchemesAreAsStaleAsTheySay) {
+  for (const char* scheme : {"pipedream", "pipedream-2bw"}) {
+    for (const int depth : {2, 4}) {
+      for (const int micros : {1, depth, 2 * depth}) {
+        const ScheduleSpec spec{
+            .scheme = scheme, .depth = depth, .micros = micros};
+        if (!resolve(spec)) continue;
+        for (const Extras& extras :
+             {Extras{.width = 2, .kind = "bert"},
+              Extras{.recompute = true, .dropout = true}}) {
+          SCOPED_TRACE(testing::text_of(spec) + text_of(extras));
+          const auto setup = setup_of(config_of(spec, extras));
+          for (const at::ScalarType dtype : {at::kFloat, at::kDouble}) {
+            const VerifyReport report =
+                verify(*setup, {.steps = micros == 1 ? 6 : 2, .dtype = dtype});
+            EXPECT_TRUE(report.passes()) << worst(report);
+          }
+        }
+      }
+    }
+  }
+}
+
 // What verify compares is worth nothing if it would not notice a difference.
 TEST(Parity, ADifferenceIsFound) {
   const auto setup =

@@ -260,13 +260,6 @@ class Refuses(Base):
         text = self.refused("E564", "run.save_every=5", "schedule.depth=3")
         self.assertIn("error[E202]", text)
 
-    def test_verify_only_what_can_be_equal(self):
-        run = self.chimera("verify", "-c", self.config, "--set",
-                           "schedule.scheme=pipedream", "--set",
-                           "model.tie_embeddings=false")
-        self.assertEqual(run.returncode, 2, run.stderr)
-        self.assertIn("error[E567]", run.stderr)
-
 
 class Verify(Base):
     def test_equal_is_0_and_the_worst_tensor_is_named(self):
@@ -276,6 +269,21 @@ class Verify(Base):
             self.assertEqual(run.returncode, 0, run.stderr + run.stdout)
             self.assertIn("worst tensor transformer.", run.stdout)
             self.assertEqual(len(re.findall("^step", run.stdout, re.M)), 2)
+
+    def test_asynchronous_schemes_are_as_stale_as_they_say(self):
+        for scheme in ("pipedream", "pipedream-2bw"):
+            run = self.chimera("verify", "-c", self.config, "--set",
+                               f"schedule.scheme={scheme}", "--set",
+                               "model.tie_embeddings=false")
+            self.assertEqual(run.returncode, 0, run.stderr + run.stdout)
+            self.assertIn("weights of the past", run.stdout)
+
+    def test_nothing_to_verify(self):
+        config = self.folder / "emulated.toml"
+        config.write_text(EMULATED + REST.replace("lr = 1e-3", ""))
+        run = self.chimera("verify", "-c", config)
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertIn("error[E567]", run.stderr)
 
 
 class Schedules(Base):

@@ -289,6 +289,7 @@ void TorchCompute::show(const ParameterBlock& block, const UpdateOrder& order,
   if (!options_.on_gradient) return;
   options_.on_gradient({.rank = rank_,
                         .step = order.step,
+                        .micro = order.micro,
                         .specs = block.specs(),
                         .weights = values.leaves,
                         .gradients = block.gradients()});

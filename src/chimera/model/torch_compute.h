@@ -20,6 +20,7 @@ namespace chimera {
 struct GradientView {
   int rank = 0;
   int step = 0;
+  int micro = kNone;  // where every micro-batch has its own update
   const std::vector<ParameterSpec>& specs;
   const std::vector<at::Tensor>& weights;
   const std::vector<at::Tensor>& gradients;

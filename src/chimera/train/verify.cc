@@ -1,7 +1,6 @@
 #include "chimera/train/verify.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +10,7 @@
 #include "chimera/exec/run_threads.h"
 #include "chimera/exec/worker.h"
 #include "chimera/model/torch_stage.h"
+#include "chimera/train/updates.h"
 
 namespace chimera {
 namespace {
@@ -20,39 +20,45 @@ struct Taken {
   at::Tensor gradient;
 };
 
-// What the workers were about to apply: by step, by parameter. Filled from all
-// ranks' threads; later replicas of a tensor are only compared with the first.
+using TakenTensors = std::map<std::string, Taken>;  // by parameter
+
+// What the workers were about to apply, by update. Filled from all ranks'
+// threads; later replicas of a tensor are only compared with the first.
 class Collection {
  public:
-  explicit Collection(int steps) : taken_(steps) {}
+  explicit Collection(const Updates& updates)
+      : updates_(updates), taken_(updates.count()) {}
 
   void take(const GradientView& view) {
+    const int update = updates_.number(view.step, view.micro);
     for (std::size_t i = 0; i < view.specs.size(); ++i) {
-      take(view.step, view.specs[i].name, view.weights[i].detach(),
+      take(update, view.specs[i].name, view.weights[i].detach(),
            view.gradients[i]);
     }
   }
 
-  [[nodiscard]] const std::map<std::string, Taken>& at(int step) const {
-    return taken_[step];
+  [[nodiscard]] const TakenTensors& at(int update) const {
+    return taken_[update];
   }
   [[nodiscard]] std::vector<std::string> unequal() const { return unequal_; }
 
  private:
-  void take(int step, const std::string& name, const at::Tensor& weights,
+  void take(int update, const std::string& name, const at::Tensor& weights,
             const at::Tensor& gradient) {
     const std::lock_guard lock(mutex_);
-    const auto [entry, is_first] = taken_[step].try_emplace(name);
+    const auto [entry, is_first] = taken_[update].try_emplace(name);
     if (is_first) {
       entry->second = {weights.clone(), gradient.clone()};
     } else if (!at::equal(entry->second.weights, weights) ||
                !at::equal(entry->second.gradient, gradient)) {
-      unequal_.push_back(name + " (step " + std::to_string(step + 1) + ")");
+      unequal_.push_back(name + " (step " +
+                         std::to_string(updates_.step_of(update) + 1) + ")");
     }
   }
 
+  const Updates& updates_;
   std::mutex mutex_;
-  std::vector<std::map<std::string, Taken>> taken_;
+  std::vector<TakenTensors> taken_;
   std::vector<std::string> unequal_;
 };
 
@@ -80,12 +86,21 @@ std::vector<double> run_split(const RunSetup& setup,
   return losses;
 }
 
-// The same mini-batch through the whole model at once.
+// The same samples through the whole model at once.
 class Reference {
  public:
-  Reference(const RunSetup& setup, const VerifyOptions& options)
+  Reference(const RunSetup& setup, at::ScalarType dtype)
       : setup_(setup),
-        stage_({.layers = setup.model.layers, .dtype = options.dtype}) {}
+        dtype_(dtype),
+        stage_({.layers = setup.model.layers, .dtype = dtype}) {
+    for (int stage = 0; stage < setup.schedule.stages(); ++stage) {
+      for (const auto& layer : layers_of(setup.model, setup.cut, stage)) {
+        for (const ParameterSpec& spec : layer->parameters()) {
+          stage_of_.try_emplace(spec.name, stage);
+        }
+      }
+    }
+  }
 
   struct Result {
     double loss = 0;
@@ -93,27 +108,27 @@ class Reference {
     double norm = 0;
   };
 
-  Result run(int step, const std::map<std::string, Taken>& taken) {
-    const ParameterInit from_taken = [&](const ParameterSpec& spec) {
-      return taken.at(spec.name).weights;
+  Result run(int update, const Updates& updates, const Collection& collection) {
+    const ParameterInit weights_then = [&](const ParameterSpec& spec) {
+      const int stage = stage_of_.at(spec.name);
+      return collection.at(updates.version(update, stage))
+          .at(spec.name)
+          .weights;
     };
-    ParameterBlock tied(tied_parameters(setup_.model.layers),
-                        stage_.block().gradients().empty()
-                            ? at::kFloat
-                            : stage_.block().gradients()[0].scalar_type(),
-                        {});
-    const BlockValues tied_values = tied.make_values(from_taken, {});
-    const auto weights = stage_.make_weights(from_taken, &tied_values);
-    const TensorBatch batch =
-        to_tensors(setup_.data->read(step, 0, setup_.global_batch()),
-                   setup_.data->targets(step));
-    StageGraph graph;
-    graph.output = stage_.run(
-        {}, *weights,
-        {.batch = batch, .seed = setup_.config.train.seed, .step = step},
-        nullptr);
-    Result result{.loss = graph.output.item<double>()};
-    (void)run_backward(graph, {});
+    ParameterBlock tied(tied_parameters(setup_.model.layers), dtype_, {});
+    const BlockValues tied_values = tied.make_values(weights_then, {});
+    const auto weights = stage_.make_weights(weights_then, &tied_values);
+    Result result;
+    for (const TensorBatch& batch : updates.batches(update)) {
+      StageGraph graph;
+      graph.output = stage_.run({}, *weights,
+                                {.batch = batch,
+                                 .seed = setup_.config.train.seed,
+                                 .step = updates.step_of(update)},
+                                nullptr);
+      result.loss += graph.output.item<double>();
+      (void)run_backward(graph, {});
+    }
     collect(stage_.block(), result);
     collect(tied, result);
     stage_.block().skip_update();
@@ -131,7 +146,9 @@ class Reference {
   }
 
   const RunSetup& setup_;
+  at::ScalarType dtype_;
   TorchStage stage_;
+  std::map<std::string, int> stage_of_;  // the first that holds it
 };
 
 double largest(const at::Tensor& tensor) {
@@ -178,20 +195,27 @@ bool VerifyReport::passes() const {
 }
 
 VerifyReport verify(const RunSetup& setup, const VerifyOptions& options) {
-  Collection collection(options.steps);
+  const Updates updates(setup, options.steps);
+  Collection collection(updates);
   const std::vector<double> losses = run_split(setup, options, collection);
-  Reference reference(setup, options);
+  Reference reference(setup, options.dtype);
+  std::vector<double> expected_losses(options.steps, 0.0);
+  const double per_step = static_cast<double>(updates.count()) / options.steps;
   VerifyReport report;
-  for (int step = 0; step < options.steps; ++step) {
-    const std::map<std::string, Taken>& taken = collection.at(step);
-    const Reference::Result expected = reference.run(step, taken);
-    report.losses.push_back(
-        compare_loss(losses[step], expected.loss, options.dtype));
-    for (const auto& [name, tensors] : taken) {
+  for (int update = 0; update < updates.count(); ++update) {
+    const int step = updates.step_of(update);
+    const Reference::Result expected =
+        reference.run(update, updates, collection);
+    expected_losses[step] += expected.loss / per_step;
+    for (const auto& [name, tensors] : collection.at(update)) {
       report.checks.push_back(compare(
           name, tensors.gradient, expected.gradients.at(name), expected.norm));
       report.checks.back().step = step + 1;
     }
+  }
+  for (int step = 0; step < options.steps; ++step) {
+    report.losses.push_back(
+        compare_loss(losses[step], expected_losses[step], options.dtype));
   }
   std::sort(report.checks.begin(), report.checks.end(), is_worse);
   report.unequal_replicas = collection.unequal();

@@ -1,6 +1,10 @@
 // Proof that a layout trains exactly: the gradients that the workers are about
 // to apply, after all their sums, against those of the unsplit model on the
 // same weights and the same mini-batch.
+//
+// Asynchronous schemes compute gradients on weights of the past. They are held
+// to what their papers say: the unsplit model gets each stage's weights from so
+// many updates ago (PipeDream: D - 1 - s on stage s; 2BW: 1 everywhere).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -45,7 +49,7 @@ struct VerifyReport {
   [[nodiscard]] bool passes() const;
 };
 
-// REQUIRES: not emulated, and a synchronous schedule. Throws as train().
+// REQUIRES: not emulated. Throws as train().
 [[nodiscard]] VerifyReport verify(const RunSetup& setup,
                                   const VerifyOptions& options);
 

@@ -1,0 +1,36 @@
+// Which update follows which samples, and on which weights its gradient was
+// computed. Synchronous schemes and 2BW update once a step, PipeDream once a
+// micro-batch; updates are numbered from 0 through the run.
+#pragma once
+
+#include <vector>
+
+#include "chimera/model/tensor_batch.h"
+#include "chimera/train/setup.h"
+
+namespace chimera {
+
+class Updates {
+ public:
+  // `setup` outlives this.
+  Updates(const RunSetup& setup, int steps);
+
+  [[nodiscard]] int count() const { return num_updates_; }
+  [[nodiscard]] int number(int step, int micro) const;
+  [[nodiscard]] int step_of(int update) const;
+
+  // How many updates a stage's weights had seen when the gradient of `update`
+  // was computed: all before it in synchronous schemes, all but the last in
+  // 2BW, all but D - 1 - stage in PipeDream.
+  [[nodiscard]] int version(int update, int stage) const;
+
+  // The samples whose mean loss `update` follows.
+  [[nodiscard]] std::vector<TensorBatch> batches(int update) const;
+
+ private:
+  const RunSetup& setup_;
+  bool each_micro_ = false;
+  int num_updates_ = 0;
+};
+
+}  // namespace chimera
