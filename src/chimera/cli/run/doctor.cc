@@ -1,6 +1,5 @@
 // chimera doctor: what this machine and build can do, tried out.
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 #include <torch/headeronly/version.h>
 #include <unistd.h>

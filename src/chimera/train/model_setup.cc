@@ -1,0 +1,153 @@
+#include "chimera/train/model_setup.h"
+
+#include <ATen/ATen.h>
+
+#include <map>
+
+#include "chimera/base/text.h"
+#include "chimera/model/hf_directory.h"
+#include "chimera/model/hf_match.h"
+#include "chimera/model/initial_weights.h"
+
+namespace chimera {
+namespace {
+
+// What the directory says fills what run.toml leaves open; what both say must
+// agree.
+Diagnostics adopt_shape(const HfShape& hf, ModelConfig& model) {
+  Diagnostics errors;
+  const auto adopt = [&](const char* name, auto& mine, const auto& theirs) {
+    if (!mine) {
+      mine = theirs;
+    } else if (*mine != theirs) {
+      errors.push_back({.code = "E565",
+                        .found = "model." + std::string(name) + " = " +
+                                 std::to_string(*mine),
+                        .needed = "must agree with " + model.init +
+                                  ", which has " + std::to_string(theirs),
+                        .hint = "leave it out"});
+    }
+  };
+  if (hf.model.kind != model.kind) {
+    errors.push_back(
+        {.code = "E565",
+         .found = "model.kind = \"" + std::string(name_of(model.kind)) + "\"",
+         .needed = "must agree with " + model.init + ", which holds a " +
+                   std::string(name_of(hf.model.kind))});
+    return errors;
+  }
+  adopt("layers", model.layers, hf.model.layers);
+  adopt("hidden", model.hidden, hf.model.hidden);
+  adopt("heads", model.heads, hf.model.heads);
+  adopt("vocab", model.vocab, hf.model.vocab);
+  adopt("positions", model.positions, hf.model.positions);
+  adopt("ffn", model.ffn, hf.model.ffn);
+  adopt("tie_embeddings", model.tie_embeddings, hf.model.tie_embeddings);
+  if (!model.seq) model.seq = hf.model.positions;
+  if (*model.seq > hf.model.positions) {
+    errors.push_back({.code = "E565",
+                      .found = "model.seq = " + std::to_string(*model.seq),
+                      .needed = "must not be above the " +
+                                std::to_string(hf.model.positions) +
+                                " positions of " + model.init});
+  }
+  return errors;
+}
+
+std::vector<ExpectedTensor> expected_tensors(const Model& model) {
+  std::map<std::string, ExpectedTensor> expected;
+  for (const std::unique_ptr<Layer>& layer : model.layers) {
+    for (const ParameterSpec& spec : layer->parameters()) {
+      const bool head = spec.name.starts_with("cls.") ||
+                        spec.name.starts_with("bert.pooler.");
+      expected[spec.name] = {
+          .name = spec.name, .shape = spec.shape, .may_be_missing = head};
+    }
+  }
+  std::vector<ExpectedTensor> list;
+  for (auto& [name, tensor] : expected) list.push_back(tensor);
+  return list;
+}
+
+at::Tensor read_tensor(const StoredTensor& stored) {
+  at::Tensor values = at::empty(stored.info->shape, at::kFloat);
+  stored.file->copy_as_float(*stored.info,
+                             {values.mutable_data_ptr<float>(),
+                              static_cast<std::size_t>(values.numel())});
+  return values;
+}
+
+std::string fresh_notice(const std::string& init,
+                         const std::vector<std::string>& fresh) {
+  return init + " has no " + join(fresh, ", ") +
+         ": these start with fresh weights";
+}
+
+// Opens model.init and makes `setup.init` read from it.
+Diagnostics load_init(std::shared_ptr<const HfDirectory> directory,
+                      RunSetup& setup) {
+  const std::vector<ExpectedTensor> expected = expected_tensors(setup.model);
+  const Result<MatchedTensors> matched = match_tensors(*directory, expected);
+  if (!matched) return matched.errors();
+  if (!matched->fresh.empty()) {
+    setup.notices.push_back(fresh_notice(directory->path(), matched->fresh));
+  }
+  std::map<std::string, StoredTensor> stored;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    stored[expected[i].name] = matched->tensors[i];
+  }
+  const std::int64_t seed = setup.config.train.seed;
+  setup.init = [directory, stored, seed](const ParameterSpec& spec) {
+    const StoredTensor& tensor = stored.at(spec.name);
+    if (tensor.info == nullptr) return init_parameter(spec, seed, at::kFloat);
+    return read_tensor(tensor);
+  };
+  return {};
+}
+
+ModelDetails details_of(const RunSetup& setup, const HfDirectory* directory) {
+  ModelDetails details =
+      default_details(shape_of(setup.config.model), setup.config.model.dropout);
+  if (directory == nullptr) return details;
+  details.norm_eps = directory->shape().layer_norm_epsilon;
+  if (details.shape.kind == ModelKind::kBert) {
+    details.type_vocab = directory->shape().type_vocab;
+    details.padding_id = directory->shape().padding_id;
+  }
+  return details;
+}
+
+HfShape written_shape(const ModelDetails& details) {
+  return {.model = details.shape,
+          .layer_norm_epsilon = details.norm_eps,
+          .type_vocab =
+              details.shape.kind == ModelKind::kBert ? details.type_vocab : 0,
+          .padding_id = details.padding_id,
+          .embedding_dropout = details.dropout,
+          .hidden_dropout = details.dropout,
+          .attention_dropout = details.dropout};
+}
+
+}  // namespace
+
+Diagnostics set_up_model(RunSetup& setup) {
+  std::shared_ptr<HfDirectory> directory;
+  ModelConfig& model = setup.config.model;
+  if (!model.init.empty()) {
+    Result<HfDirectory> opened = HfDirectory::open(model.init);
+    if (!opened) return opened.errors();
+    directory = std::make_shared<HfDirectory>(std::move(opened).value());
+    const Diagnostics errors = adopt_shape(directory->shape(), model);
+    if (!errors.empty()) return errors;
+  }
+  setup.model = make_model(details_of(setup, directory.get()));
+  setup.hf_shape = written_shape(setup.model.details);
+  if (directory) return load_init(directory, setup);
+  const std::int64_t seed = setup.config.train.seed;
+  setup.init = [seed](const ParameterSpec& spec) {
+    return init_parameter(spec, seed, at::kDouble);
+  };
+  return {};
+}
+
+}  // namespace chimera

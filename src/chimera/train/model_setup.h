@@ -1,0 +1,14 @@
+// The model that a run.toml asks for: its layers, and where its first weights
+// come from (a seed, or a Hugging Face directory).
+#pragma once
+
+#include "chimera/base/result.h"
+#include "chimera/train/setup.h"
+
+namespace chimera {
+
+// Fills in setup.model, hf_shape, init and notices, and in setup.config the
+// shape that model.init gives. Everything wrong with the directory otherwise.
+[[nodiscard]] Diagnostics set_up_model(RunSetup& setup);
+
+}  // namespace chimera
