@@ -113,7 +113,7 @@ std::vector<ScheduleSpec> synchronous_layouts() {
   std::vector<ScheduleSpec> specs;
   for (const Scheme& scheme : schemes()) {
     if (!scheme.synchronous) continue;
-    for (const int depth : {2, 4}) {
+    for (const int depth : {1, 2, 4}) {
       const std::vector<int> micros = {depth - 1,     depth,     depth + 1,
                                        2 * depth - 1, 2 * depth, 2 * depth + 1};
       for (const ScheduleSpec& spec : testing::layouts(scheme, depth, micros)) {

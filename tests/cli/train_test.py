@@ -183,6 +183,27 @@ class Stops(Base):
         self.assertEqual(len(self.metrics()), state["step"])
         self.assertTrue((self.run_dir / "weights").exists())
 
+    def test_an_evaluation_is_not_cut_short(self):
+        run = subprocess.Popen(
+            [CHIMERA, "train", "-c", self.config, "--run-dir", self.run_dir,
+             "--set", "train.steps=100000", "--set", "train.eval_every=1",
+             "--set", f'data.eval_path="{self.text}"'],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while not (self.run_dir / "metrics.jsonl").exists() or not self.metrics():
+            time.sleep(0.05)
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=60)
+        self.assertEqual(run.returncode, 130)
+        for m in self.metrics():
+            self.assertLess(abs(m["eval_loss"] - m["loss"]), 1)
+
+    def test_failures_are_in_the_state(self):
+        config = self.folder / "large.toml"
+        config.write_text(EMULATED + REST.replace("lr = 1e-3", ""))
+        run = self.train("model.boundary_bytes=100000000000000", config=config)
+        self.assertEqual(run.returncode, 9, run.stderr)
+        self.assertEqual(self.state(), {"state": "failed", "step": 0, "exit": 9})
+
     def test_not_a_number_names_step_stage_and_micro_batch(self):
         for gate in ("train.clip=0", "train.clip=1"):
             self.run_dir = self.folder / gate
@@ -255,6 +276,8 @@ class Refuses(Base):
         self.refused("E551", "schedule.cut=[0, 1]")
         self.refused("E561", "schedule.scheme=pipedream", "train.clip=1")
         self.refused("E564", "run.transport=mpi")
+        self.refused("E569", "train.eval_every=1")
+        self.refused("E008", "train.threads=5000")
 
     def test_all_mistakes_come_at_once(self):
         text = self.refused("E564", "run.save_every=5", "schedule.depth=3")
@@ -277,6 +300,11 @@ class Verify(Base):
                                "model.tie_embeddings=false")
             self.assertEqual(run.returncode, 0, run.stderr + run.stdout)
             self.assertIn("weights of the past", run.stdout)
+
+    def test_what_is_not_a_number_is_not_equal(self):
+        run = self.chimera("verify", "-c", self.config, "--steps", 5, "--set",
+                           "train.lr=1e38", "--set", "train.optimizer=sgd")
+        self.assertEqual(run.returncode, 1, run.stderr + run.stdout)
 
     def test_nothing_to_verify(self):
         config = self.folder / "emulated.toml"
@@ -301,6 +329,30 @@ class Schedules(Base):
                               rest + f'[data]\npath="{self.text}"\n')
             run = self.trained(f'schedule.file="{path}"', config=config)
             self.assertIn("zb-h1: 2 workers", run.stderr)
+
+    def lowered(self, *flags):
+        path = self.folder / "lowered.sched"
+        made = self.chimera("schedule", "1f1b", "--depth", 4, "--micros", 4,
+                            "--lowered", "--format", "sched", "-o", path,
+                            *flags)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        return f'schedule.file="{path}"'
+
+    def test_a_lowered_file_must_do_what_is_asked(self):
+        untied = "model.tie_embeddings=false"
+        plain = self.lowered()
+        self.refused("E570", plain)  # the model is tied
+        self.refused("E570", plain, untied, "train.clip=1")
+        self.refused("E570", plain, untied, "train.on_nan=skip")
+        self.refused("E570", plain, untied, "schedule.recompute=true")
+        self.refused("E560", plain, untied, "schedule.pipes=2")
+        self.refused("E570", self.lowered("--tied"), untied)
+
+    def test_the_saved_config_says_what_ran(self):
+        self.trained(self.lowered("--width", 2), "model.tie_embeddings=false")
+        saved = (self.run_dir / "config.toml").read_text()
+        for line in ('scheme = "1f1b"', "width = 2", "threads = ", "cut = [0,"):
+            self.assertIn(line, saved)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ struct Ballot {
   double squared_norm = 0;  // of the gradient; each element counted by one rank
   double loss = 0;          // of the mini-batch
   double stop = 0;          // ranks that want this step to be the last
-  double commit = 0;        // ranks that have saved what they were asked to
   double busy_s = 0;        // time in compute
 
   // The least one wins: where the loss first stopped being a number, as
@@ -22,6 +21,9 @@ struct Ballot {
 
   bool operator==(const Ballot&) const = default;
 };
+
+// Whether the loss or the gradient is not a number.
+[[nodiscard]] bool is_bad(const Ballot& ballot);
 
 [[nodiscard]] Ballot merge(const Ballot& a, const Ballot& b);
 

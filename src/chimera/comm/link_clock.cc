@@ -6,9 +6,11 @@
 namespace chimera {
 namespace {
 
+// At most a year, so that it can be counted.
 Clock::duration seconds(double value) {
+  constexpr double kMost = 3e7;
   return std::chrono::duration_cast<Clock::duration>(
-      std::chrono::duration<double>(value));
+      std::chrono::duration<double>(std::min(value, kMost)));
 }
 
 }  // namespace

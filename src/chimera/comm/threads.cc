@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -63,20 +64,33 @@ class ThreadsWorld::Shared {
     std::vector<NumberBuffer> buffers;
     {
       const std::lock_guard lock(mutex_);
+      if (aborted_) return;
       Gathering<NumberBuffer>& gathering = collectives_[id];
       gathering.open(members.size());
       gathering.give(position(members, rank), buffer);
       if (gathering.missing > 0) return;
       buffers = gathering.all();
       collectives_.erase(id);
+      ++running_;
     }
     const Span planned = links.sum(members, buffer.bytes());
+    const std::vector<int> ranks(members.begin(), members.end());
     pool.run(CollectiveJob(id.kind, std::move(buffers)), [=, this] {
       const Span span{planned.start, std::max(planned.end, Clock::now())};
-      for (const int member : members) {
+      for (const int member : ranks) {
         mailboxes[member].put_collective(id, span);
       }
+      const std::lock_guard lock(mutex_);
+      if (--running_ == 0) idle_.notify_all();
     });
+  }
+
+  // No collective begins after this, and those that ran have ended.
+  void abort(const std::string& reason) {
+    std::unique_lock lock(mutex_);
+    aborted_ = true;
+    for (Mailbox& mailbox : mailboxes) mailbox.abort(reason);
+    idle_.wait(lock, [this] { return running_ == 0; });
   }
 
   void start_vote(int step, int rank, const Ballot& ballot) {
@@ -136,6 +150,9 @@ class ThreadsWorld::Shared {
   }
 
   std::mutex mutex_;
+  std::condition_variable idle_;
+  int running_ = 0;  // collectives; guarded by mutex_, like all below
+  bool aborted_ = false;
   std::map<CollectiveId, Gathering<NumberBuffer>> collectives_;
   std::map<int, Gathering<Ballot>> votes_;
 
@@ -209,7 +226,7 @@ class ThreadsWorld::Rank final : public Transport {
   }
 
   void abort(const std::string& reason) noexcept override {
-    for (Mailbox& mailbox : shared_.mailboxes) mailbox.abort(reason);
+    shared_.abort(reason);
   }
 
  private:

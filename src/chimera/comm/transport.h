@@ -98,7 +98,7 @@ class Transport {
   // Collectives over `members`, ascending ranks that include this one; every
   // member gives the same list and count. A sum leaves in every member's
   // buffer the sum over all, added by the tree of sum_tree.h; a gather leaves
-  // there every member's own shard. `members` must outlive the collective.
+  // there every member's own shard. `members` must outlive the wait for it.
   virtual void start_collective(const CollectiveId& id,
                                 std::span<const int> members,
                                 const NumberBuffer& buffer) = 0;
@@ -114,7 +114,9 @@ class Transport {
   [[nodiscard]] virtual std::uint64_t progress_of(int rank) const = 0;
 
   // Ends the run on every rank: all waits, now and later, throw AbortedError
-  // with this reason. From any thread; only the first one counts.
+  // with this reason. From any rank's thread; only the first reason counts.
+  // Returns once no collective touches any buffer, and none will: a rank that
+  // gives up calls it before its buffers go away.
   virtual void abort(const std::string& reason) noexcept = 0;
 };
 

@@ -115,7 +115,7 @@ std::vector<ConfigKey> make_keys() {
       {"train", "decay", train<&T::decay>},
       {"train", "min_lr", train<&T::min_lr>, kFromZero},
       {"train", "seed", train<&T::seed>, kFromZero},
-      {"train", "threads", train<&T::threads>, kCount},
+      {"train", "threads", train<&T::threads>, {.least = 1, .most = 1024}},
       {"train", "shard_update", train<&T::shard_update>},
       {"train", "on_nan", train<&T::on_nan>},
       {"train", "eval_every", train<&T::eval_every>, kFromZero},

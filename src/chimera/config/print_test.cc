@@ -137,7 +137,7 @@ TrainConfig any_train() {
       *element(LrDecay::kConstant, LrDecay::kLinear, LrDecay::kCosine);
   train.min_lr = number_in(0, 0.1);
   train.seed = *inRange<std::int64_t>(0, INT64_MAX);
-  train.threads = maybe_count();
+  if (*arbitrary<bool>()) train.threads = *inRange(1, 1025);
   train.shard_update = *arbitrary<bool>();
   train.on_nan = *element(OnNan::kStop, OnNan::kSkip);
   train.eval_every = *inRange(0, 1000);

@@ -164,8 +164,8 @@ class Emulated final : public StageCompute {
     Clock::time_point until_;
   };
 
-  // Each backward adds its micro-batch's number to the first element; all
-  // numbers are small integers, so sums are exact.
+  // Each backward adds a small number of its micro-batch's to the first
+  // element: integers, so that sums are exact up to 2^24.
   struct Tied {
     float value = 0;
     int step = -1;  // of its last update
@@ -178,7 +178,7 @@ class Emulated final : public StageCompute {
     return group.members.front().stage != group.members.back().stage;
   }
   [[nodiscard]] static float worth(int micro) {
-    return static_cast<float>(micro + 1);
+    return static_cast<float>(micro % 7 + 1);
   }
 
   void check_stash(const Work& work, Stash& stash) const {

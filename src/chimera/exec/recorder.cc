@@ -8,7 +8,7 @@ Recorder::Recorder(const RecorderOptions& options, int rank)
     : options_(options), rank_(rank) {}
 
 void Recorder::add(Event event, const Span& span) {
-  if (!options_.keep_events) return;
+  if (!options_.keep_events || is_paused_) return;
   const auto since_epoch = [this](Clock::time_point time) {
     return std::chrono::duration<double>(time - options_.epoch).count();
   };
@@ -39,7 +39,8 @@ void Recorder::vote(int step, const Span& span) {
 
 void Recorder::begin_round(int round) {
   const int oldest = round - options_.most_steps;
-  if (events_.empty() || events_.front().step > oldest) return;
+  if (is_paused_ || events_.empty()) return;
+  if (events_.front().step > oldest) return;
   std::erase_if(events_,
                 [oldest](const Event& event) { return event.step <= oldest; });
 }

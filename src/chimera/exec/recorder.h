@@ -26,6 +26,8 @@ class Recorder {
   void collective(const Action& sum, int step, const Span& span);
   void vote(int step, const Span& span);
 
+  // While paused, nothing is kept: evaluations count steps of their own.
+  void pause(bool paused) { is_paused_ = paused; }
   // Forgets the events of old steps.
   void begin_round(int round);
 
@@ -41,6 +43,7 @@ class Recorder {
   RecorderOptions options_;
   int rank_;
   double busy_s_ = 0;
+  bool is_paused_ = false;
   std::vector<Event> events_;
 };
 

@@ -12,22 +12,24 @@
 namespace chimera {
 namespace {
 
-// The failure that started it all: whatever a rank threw before it was woken
-// by somebody else's.
+// The failure that started it all, not what those threw whom it woke.
 class FirstFailure {
  public:
   // Called in a catch block.
-  void note() {
+  void note(bool was_woken) {
     const std::lock_guard lock(mutex_);
-    if (!failure_) failure_ = std::current_exception();
+    std::exception_ptr& failure = was_woken ? woken_ : failure_;
+    if (!failure) failure = std::current_exception();
   }
   void rethrow() const {
     if (failure_) std::rethrow_exception(failure_);
+    if (woken_) std::rethrow_exception(woken_);
   }
 
  private:
   std::mutex mutex_;
   std::exception_ptr failure_;
+  std::exception_ptr woken_;
 };
 
 }  // namespace
@@ -45,8 +47,10 @@ void run_threads(
     try {
       computes[rank] = make(rank);
       body({world.at(rank), *computes[rank]});
+    } catch (const AbortedError&) {
+      failure.note(true);
     } catch (const std::exception& error) {
-      failure.note();
+      failure.note(false);
       world.at(rank).abort(error.what());
     }
   };
@@ -56,7 +60,7 @@ void run_threads(
       threads.emplace_back(run, rank);
     }
   } catch (const std::system_error& error) {  // no more threads to be had
-    failure.note();
+    failure.note(false);
     world.at(0).abort(error.what());
   }
   for (std::thread& thread : threads) thread.join();

@@ -18,14 +18,29 @@ Worker::Worker(Transport& transport, StageCompute& compute,
 int Worker::run(const Program& program, const Stretch& stretch) {
   program_ = &program;
   stretch_ = stretch;
-  const ActionList& list = program.list();
+  recorder_.pause(!stretch.training);
+  try {
+    run_rounds();
+  } catch (const std::exception& error) {
+    // Before anything of this rank goes away: sums that are running over its
+    // buffers end first.
+    transport_.abort(error.what());
+    throw;
+  }
+  CHIMERA_CHECK(held_.empty() && made_.empty() && open_sums_.empty(),
+                "work is left over at the end of a stretch");
+  return stretch_.end;
+}
+
+void Worker::run_rounds() {
+  const ActionList& list = program_->list();
   // stretch_.end may come nearer while this runs.
-  for (int round = stretch.first;
-       round < stretch_.end + program.closing_rounds(); ++round) {
+  for (int round = stretch_.first;
+       round < stretch_.end + program_->closing_rounds(); ++round) {
     recorder_.begin_round(round);
     for (size_t at = 0; at < list.size(); ++at) {
       const int step = round + list[at].step;
-      if (step < stretch.first || step >= stretch_.end) continue;
+      if (step < stretch_.first || step >= stretch_.end) continue;
       transport_.report_progress(
           encode({.step = step, .position = static_cast<int>(at)}));
       perform(list[at], step);
@@ -33,9 +48,6 @@ int Worker::run(const Program& program, const Stretch& stretch) {
   }
   if (open_vote_) read_vote();
   for (auto& [stage, versions] : versions_) (void)weights(stage);
-  CHIMERA_CHECK(held_.empty() && made_.empty() && open_sums_.empty(),
-                "work is left over at the end of a stretch");
-  return stretch_.end;
 }
 
 void Worker::perform(const Action& action, int step) {

@@ -75,6 +75,7 @@ class Worker {
     Action action;
   };
 
+  void run_rounds();
   void perform(const Action& action, int step);
   void forward(const Action& action, int step);
   void recompute(const Action& action, int step);

@@ -77,7 +77,9 @@ void Worker::start_vote(int step) {
   while (!open_sums_.empty()) finish_sum(open_sums_.front().id);
   if (open_vote_) read_vote();
   Ballot ballot = compute_.ballot(step, stretch_.training);
-  if (options_.wants_stop && options_.wants_stop()) ballot.stop += 1;
+  // An evaluation is not cut short: the next training step asks again.
+  const bool asks = stretch_.training && options_.wants_stop;
+  if (asks && options_.wants_stop()) ballot.stop += 1;
   ballot.busy_s = recorder_.take_busy_s();
   open_vote_ = step;
   vote_started_ = Clock::now();

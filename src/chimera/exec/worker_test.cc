@@ -33,11 +33,16 @@ class Meddler final : public StageCompute {
                              std::vector<EmulatedStage>(schedule.stages()))) {}
 
   std::function<void(const Work&)> before_forward;
+  std::function<void(const UpdateOrder&)> before_update;
   std::function<void(Ballot&, int step)> on_ballot;
+  std::size_t shard_floats = 0;  // gathered after every update
   std::vector<const Ballot*> votes_seen;
 
   WeightsPtr initial_weights(int stage) override {
-    return inner_->initial_weights(stage);
+    auto weights = std::make_shared<Numbers>();
+    weights->values.resize(shard_floats);
+    newest_[stage] = weights.get();
+    return weights;
   }
   ForwardResult forward(const Work& work, const WeightsPtr& weights,
                         PayloadPtr input, Keep keep) override {
@@ -63,11 +68,15 @@ class Meddler final : public StageCompute {
   }
   WeightsPtr update(const UpdateOrder& order,
                     const WeightsPtr& current) override {
+    if (before_update) before_update(order);
     votes_seen.push_back(order.vote);
-    return inner_->update(order, current);
+    (void)inner_->update(order, current);
+    return current;
   }
   NumberBuffer updated_shards(const SumGroup& group, int stage) override {
-    return inner_->updated_shards(group, stage);
+    (void)group;
+    std::vector<float>& values = newest_[stage]->values;
+    return {values.data(), values.size()};
   }
   Ballot ballot(int step, bool training) override {
     Ballot ballot = inner_->ballot(step, training);
@@ -79,7 +88,12 @@ class Meddler final : public StageCompute {
   }
 
  private:
+  struct Numbers final : Weights {
+    std::vector<float> values;
+  };
+
   std::unique_ptr<StageCompute> inner_;
+  std::map<int, Numbers*> newest_;  // by stage
 };
 
 struct Setup {
@@ -121,6 +135,22 @@ TEST(Worker, AFailureEndsEveryRankWithItsReason) {
     } catch (const std::runtime_error& error) {
       EXPECT_STREQ(error.what(), "the lights went out") << scheme;
     }
+  }
+}
+
+// The weights that a rank gathers into die with its Worker: none of the others
+// may still be writing there.
+TEST(Worker, NothingTouchesWhatAFailedRankLeaves) {
+  const Schedule schedule = lowered("chimera");
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    const auto fail = [](Meddler& compute, int rank) {
+      compute.shard_floats = 1 << 17;
+      if (rank != 1) return;
+      compute.before_update = [](const UpdateOrder& order) {
+        if (order.step == 1) throw std::runtime_error("gone");
+      };
+    };
+    EXPECT_THROW(run(schedule, {.meddle = fail}), std::runtime_error);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <cmath>
@@ -138,7 +139,9 @@ Sharing TorchCompute::sharing_of(const std::vector<int>& stages) const {
           .holders = static_cast<int>(ranks.size())};
 }
 
+// A model of one stage ties it to nobody.
 void TorchCompute::make_tied_block(const std::vector<int>& stages) {
+  if (options_.schedule.stages() == 1) return;
   for (const int stage : stages) {
     std::vector<ParameterSpec> specs =
         tied_parameters(layers_of(options_.model, options_.cut, stage));
@@ -305,9 +308,7 @@ void TorchCompute::apply(ParameterBlock& block, const UpdateOrder& order,
                                 .own_shard_only = options_.shard_update};
   if (order.vote != nullptr) {
     const double norm = std::sqrt(order.vote->squared_norm);
-    if (!std::isfinite(norm) || order.vote->bad_at != Ballot::kNowhere) {
-      return block.skip_update();
-    }
+    if (is_bad(*order.vote)) return block.skip_update();
     // As torch.nn.utils.clip_grad_norm_.
     if (options_.clip > 0) {
       update.gradient_scale = std::min(1.0, options_.clip / (norm + 1e-6));
@@ -351,9 +352,7 @@ Ballot TorchCompute::ballot(int step, bool training) {
     }
     if (tied_) ballot.squared_norm += tied_->squared_norm();
   }
-  const bool bad =
-      ballot.bad_at != Ballot::kNowhere || !std::isfinite(ballot.squared_norm);
-  if (bad && options_.on_nan == OnNan::kStop) ballot.stop = 1;
+  if (is_bad(ballot) && options_.on_nan == OnNan::kStop) ballot.stop = 1;
   return ballot;
 }
 

@@ -4,6 +4,8 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <utility>
 
 #include "chimera/base/check.h"
@@ -12,13 +14,15 @@ namespace chimera {
 namespace {
 
 std::vector<ParameterSpec> parameters(
-    std::span<const std::unique_ptr<Layer>> layers, bool tied) {
+    std::span<const std::unique_ptr<Layer>> layers,
+    const std::function<bool(const ParameterSpec&)>& wanted) {
   std::vector<ParameterSpec> specs;
   for (const std::unique_ptr<Layer>& layer : layers) {
     for (const ParameterSpec& spec : layer->parameters()) {
+      // Two layers of one stage may list the tied one.
       const bool listed =
-          tied && std::find(specs.begin(), specs.end(), spec) != specs.end();
-      if (spec.tied == tied && !listed) specs.push_back(spec);
+          std::find(specs.begin(), specs.end(), spec) != specs.end();
+      if (wanted(spec) && !listed) specs.push_back(spec);
     }
   }
   return specs;
@@ -26,19 +30,28 @@ std::vector<ParameterSpec> parameters(
 
 }  // namespace
 
+std::vector<ParameterSpec> all_parameters(
+    std::span<const std::unique_ptr<Layer>> layers) {
+  return parameters(layers, [](const ParameterSpec&) { return true; });
+}
+
 std::vector<ParameterSpec> own_parameters(
     std::span<const std::unique_ptr<Layer>> layers) {
-  return parameters(layers, false);
+  return parameters(layers,
+                    [](const ParameterSpec& spec) { return !spec.tied; });
 }
 
 std::vector<ParameterSpec> tied_parameters(
     std::span<const std::unique_ptr<Layer>> layers) {
-  return parameters(layers, true);
+  return parameters(layers,
+                    [](const ParameterSpec& spec) { return spec.tied; });
 }
 
 TorchStage::TorchStage(const Options& options)
     : options_(options),
-      block_(own_parameters(options.layers), options.dtype, options.sharing) {
+      block_(options.tied == nullptr ? all_parameters(options.layers)
+                                     : own_parameters(options.layers),
+             options.dtype, options.sharing) {
   for (const std::unique_ptr<Layer>& layer : options_.layers) {
     std::unique_ptr<Layer> replica = layer->replica();
     layers_.push_back(replica ? replica.get() : layer.get());
@@ -48,27 +61,34 @@ TorchStage::TorchStage(const Options& options)
 
 std::vector<std::vector<at::Tensor>> TorchStage::by_layer(
     const BlockValues& own, const BlockValues* tied) const {
+  std::map<std::string, at::Tensor> by_name;
+  for (std::size_t i = 0; i < own.leaves.size(); ++i) {
+    by_name[block_.specs()[i].name] = own.leaves[i];
+  }
   std::vector<std::vector<at::Tensor>> leaves;
-  std::size_t next = 0;
   for (const Layer* layer : layers_) {
     std::vector<at::Tensor>& mine = leaves.emplace_back();
     for (const ParameterSpec& spec : layer->parameters()) {
-      mine.push_back(spec.tied ? tied->leaves[0] : own.leaves[next++]);
+      const bool shared = spec.tied && options_.tied != nullptr;
+      mine.push_back(shared ? tied->leaves[0] : by_name.at(spec.name));
     }
   }
-  CHIMERA_CHECK_EQ(next, own.leaves.size());
   return leaves;
 }
 
 std::shared_ptr<TorchWeights> TorchStage::make_weights(
     const ParameterInit& init, const BlockValues* tied) const {
-  std::vector<at::Tensor> owned;
+  std::map<std::string, at::Tensor> by_name;
   for (const Layer* layer : layers_) {
-    std::vector<at::Tensor> tensors = layer->own_weights();
-    tensors.resize(layer->parameters().size());
+    const std::vector<at::Tensor> tensors = layer->own_weights();
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-      if (!layer->parameters()[i].tied) owned.push_back(tensors[i]);
+      by_name[layer->parameters()[i].name] = tensors[i];
     }
+  }
+  std::vector<at::Tensor> owned;  // undefined where a layer owns none
+  owned.reserve(block_.specs().size());
+  for (const ParameterSpec& spec : block_.specs()) {
+    owned.push_back(by_name[spec.name]);
   }
   auto weights = std::make_shared<TorchWeights>();
   weights->own = block_.make_values(init, owned);

@@ -43,7 +43,9 @@ class TorchStage {
     int first_layer = 0;                             // in the whole model
     at::ScalarType dtype = at::kFloat;
     Sharing sharing;
-    ParameterBlock* tied = nullptr;  // of this rank; null if not involved
+    // Of this rank, where the tied weight is shared with another stage. Null:
+    // whatever its layers list is the stage's own.
+    ParameterBlock* tied = nullptr;
   };
   explicit TorchStage(const Options& options);
 
@@ -78,7 +80,10 @@ class TorchStage {
   ParameterBlock block_;
 };
 
-// The parameters of these layers that are not tied, or the tied one.
+// The parameters of these layers, each once: all, those that are not tied, or
+// the tied one.
+[[nodiscard]] std::vector<ParameterSpec> all_parameters(
+    std::span<const std::unique_ptr<Layer>> layers);
 [[nodiscard]] std::vector<ParameterSpec> own_parameters(
     std::span<const std::unique_ptr<Layer>> layers);
 [[nodiscard]] std::vector<ParameterSpec> tied_parameters(

@@ -39,7 +39,8 @@ Result<RunDirectory> RunDirectory::create(const std::string& path,
                                           const RunConfig& config) {
   namespace fs = std::filesystem;
   std::error_code error;
-  for (const char* name : {"metrics.jsonl", "config.toml", "weights"}) {
+  for (const char* name : {"metrics.jsonl", "config.toml", "state.json",
+                           "trace.json", "weights"}) {
     if (!fs::exists(fs::path(path) / name, error)) continue;
     return Diagnostic{.code = "E566",
                       .where = path,
@@ -80,6 +81,7 @@ void RunDirectory::write_state(const std::string& state, int step,
 void RunDirectory::write_weights(
     const RunSetup& setup, const std::vector<NamedTensor>& weights) const {
   std::vector<TensorView> views;
+  views.reserve(weights.size());
   for (const NamedTensor& tensor : weights) views.push_back(view_of(tensor));
   const Diagnostics errors =
       write_hf_directory(file("weights"), setup.hf_shape, views);

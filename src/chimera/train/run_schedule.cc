@@ -50,6 +50,12 @@ Result<Schedule> read_schedule(const ScheduleConfig& config) {
   };
   compare("depth", schedule->depth, config.depth);
   compare("micros", schedule->micros, config.micros);
+  compare("pipes", schedule->pipes(), config.pipes);
+  compare("chunks", schedule->chunks(), config.chunks);
+  // 1 is the default of both: it says nothing.
+  if (config.width > 1 && schedule->width > 1) {
+    compare("width", schedule->width, config.width);
+  }
   if (!errors.empty()) return errors;
   Schedule wide = *schedule;
   wide.width = std::max(wide.width, config.width);
@@ -87,14 +93,18 @@ Diagnostics check_asynchronous(const RunConfig& config,
 Diagnostics check_emulated(const RunConfig& config, const Schedule& schedule) {
   Diagnostics errors;
   if (config.model.kind != ModelKind::kEmulated) return errors;
-  const size_t given = config.emulated.forward_ms.size();
   const size_t stages = schedule.stages();
-  if (given != 1 && given != stages) {
-    errors.push_back({.code = "E563",
-                      .found = std::to_string(given) + " times in forward_ms",
-                      .needed = "must be 1 or one for each of " +
-                                std::to_string(stages) + " stages"});
-  }
+  const auto check = [&](const char* name, const std::vector<double>& times) {
+    if (times.size() == 1 || times.size() == stages) return;
+    errors.push_back(
+        {.code = "E563",
+         .found = std::to_string(times.size()) + " times in " + name,
+         .needed = "must be 1 or one for each of " + std::to_string(stages) +
+                   " stages"});
+  };
+  check("forward_ms", config.emulated.forward_ms);
+  check("input_grad_ms", config.emulated.input_grad_ms);
+  check("weight_grad_ms", config.emulated.weight_grad_ms);
   return errors;
 }
 
@@ -104,6 +114,43 @@ Diagnostics check_halves(const RunConfig& config, const Schedule& schedule) {
            .found = "schedule.micro_batch = " +
                     std::to_string(*config.schedule.micro_batch),
            .needed = "must be even: the backward runs in two halves"}};
+}
+
+// A lowered file is run as it stands, so it must do what run.toml asks for.
+Diagnostics check_lowered(const RunConfig& config, const Schedule& lowered,
+                          bool tied) {
+  Diagnostics errors;
+  const auto need = [&](bool has, const std::string& what,
+                        const std::string& why) {
+    if (has) return;
+    errors.push_back({.code = "E570",
+                      .where = config.schedule.file,
+                      .found = "the lowered schedule has " + what,
+                      .needed = "as " + why,
+                      .hint = "give a compute-only file: it is lowered as "
+                              "run.toml says"});
+  };
+  const bool sums_tied = std::any_of(
+      lowered.groups.begin(), lowered.groups.end(), [](const SumGroup& group) {
+        return group.members.front().stage != group.members.back().stage;
+      });
+  bool recomputes = false;
+  bool gated = false;
+  bool voted = false;
+  for (const Action& action : lowered.actions[0]) {
+    recomputes |= action.op == Op::kR;
+    gated |= action.op == Op::kU && voted;
+    voted |= action.op == Op::kN;
+  }
+  need(sums_tied || !tied, "no sum of the tied embedding, which it needs",
+       "model.tie_embeddings = true");
+  need(!sums_tied || tied, "a sum of a tied embedding that is not tied",
+       "model.tie_embeddings = false");
+  need(recomputes || !config.schedule.recompute, "no R, which it needs",
+       "schedule.recompute = true");
+  need(gated || !vote_gates_update(config), "no vote before its updates",
+       "train.clip and train.on_nan = \"skip\" need it");
+  return errors;
 }
 
 Result<Schedule> proven(Schedule lowered, const ScheduleConfig& config) {
@@ -119,7 +166,7 @@ Result<Schedule> proven(Schedule lowered, const ScheduleConfig& config) {
 Result<Schedule> make_run_schedule(const RunConfig& config,
                                    const RunScheduleOptions& options) {
   const ScheduleConfig& asked = config.schedule;
-  const Result<Schedule> schedule =
+  Result<Schedule> schedule =
       asked.file.empty() ? make_schedule(spec_of(asked)) : read_schedule(asked);
   if (!schedule) return schedule;
   const bool tied = options.tied && schedule->stages() > 1;
@@ -129,7 +176,11 @@ Result<Schedule> make_run_schedule(const RunConfig& config,
     errors.insert(errors.end(), more.begin(), more.end());
   }
   if (!errors.empty()) return errors;
-  if (is_lowered(*schedule)) return proven(*schedule, asked);
+  if (is_lowered(*schedule)) {
+    errors = check_lowered(config, *schedule, tied);
+    if (!errors.empty()) return errors;
+    return proven(*schedule, asked);
+  }
   LowerOptions lowering{
       .sync = static_cast<Sync>(index_of(sync_names(), asked.sync)),
       .recompute = asked.recompute,

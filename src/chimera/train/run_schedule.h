@@ -14,10 +14,11 @@ struct RunScheduleOptions {
 
 // From schedule.scheme or schedule.file. Beyond what is wrong with the
 // schedule itself, the codes are
-//   E560 a file that says another depth, micros or width than run.toml
+//   E560 a file that says another depth, micros, width or scheme than run.toml
 //   E561 what an asynchronous scheme cannot do
 //   E562 backward halving of an odd micro-batch (from a file)
 //   E563 emulated times for another number of stages
+//   E570 a lowered file without what run.toml asks of it
 // REQUIRES: check_for_training() is content.
 [[nodiscard]] Result<Schedule> make_run_schedule(
     const RunConfig& config, const RunScheduleOptions& options);

@@ -43,6 +43,7 @@ Diagnostics set_up_cut(RunSetup& setup) {
   if (!errors.empty()) return errors;
   setup.cut =
       asked.empty() ? balanced_cut(forward_flops(setup.model), stages) : asked;
+  setup.config.schedule.cut = setup.cut;
   return {};
 }
 
@@ -66,6 +67,16 @@ Diagnostics set_up_data(RunSetup& setup) {
     }
   };
   open(setup.data);
+  const bool has_path = !setup.config.data.eval_path.empty();
+  if (setup.config.train.eval_every > 0 && !has_path) {
+    errors.push_back({.code = "E569",
+                      .found = "train.eval_every",
+                      .needed = "needs data.eval_path"});
+  }
+  if (has_path && setup.config.train.eval_every == 0) {
+    setup.notices.emplace_back(
+        "train.eval_every = 0: data.eval_path is not used");
+  }
   if (!setup.config.data.eval_path.empty()) {
     options.path = setup.config.data.eval_path;
     options.order = SampleOrder::kSequential;
@@ -84,6 +95,13 @@ Diagnostics set_up_schedule(RunSetup& setup, const SetupOptions& options) {
   const int ranks = setup.schedule.workers() * setup.schedule.width;
   setup.threads = setup.config.train.threads.value_or(
       std::max(1, options.host_cores / ranks));
+  // What was open is settled now, and saved with the run.
+  setup.config.train.threads = setup.threads;
+  ScheduleConfig& settled = setup.config.schedule;
+  settled.depth = setup.schedule.depth;
+  settled.micros = setup.schedule.micros;
+  settled.width = setup.schedule.width;
+  settled.scheme = setup.schedule.scheme;
   return {};
 }
 

@@ -6,6 +6,7 @@
 //   E564 something that this build cannot do
 //   E565 a shape in run.toml that model.init contradicts
 //   E568 layers of one's own that share a parameter's name
+//   E569 evaluation without data
 #pragma once
 
 #include <memory>

@@ -1,5 +1,7 @@
 #include "chimera/train/train.h"
 
+#include <ATen/ATen.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -7,12 +9,20 @@
 #include "chimera/exec/worker.h"
 #include "chimera/trace/merge.h"
 #include "chimera/train/learning_rate.h"
+#include "chimera/train/run_schedule.h"
 
 namespace chimera {
 namespace {
 
 // Keeps the messages of evaluations apart from those of training.
 constexpr int kEvaluationOffset = 1 << 30;
+
+bool are_finite(const std::vector<NamedTensor>& weights) {
+  return std::all_of(weights.begin(), weights.end(),
+                     [](const NamedTensor& tensor) {
+                       return at::isfinite(tensor.value).all().item<bool>();
+                     });
+}
 
 class Training {
  public:
@@ -68,15 +78,15 @@ class Training {
 };
 
 TrainOutcome Training::run() {
-  const EmulatedConfig& emulated = setup_.config.emulated;
-  const double s_per_byte =
-      emulated.link_gbps > 0 ? 8 / (emulated.link_gbps * 1e9) : 0;
-  const LinkSpeed links{.latency_s = emulated.link_latency_ms / 1e3,
-                        .s_per_byte = s_per_byte};
+  LinkSpeed links;
+  if (setup_.is_emulated()) {
+    const Costs costs = emulated_costs(setup_.config, setup_.schedule);
+    links = {.latency_s = costs.latency, .s_per_byte = costs.time_per_byte};
+  }
   run_threads(
       {.ranks = ranks_,
        .deadline = std::chrono::duration<double>(setup_.config.run.timeout_s),
-       .links = setup_.is_emulated() ? links : LinkSpeed{}},
+       .links = links},
       [this](int rank) {
         return setup_.is_emulated()
                    ? make_emulated(setup_.schedule, setup_.emulated)
@@ -87,6 +97,10 @@ TrainOutcome Training::run() {
     outcome_.trace = merge_ranks(setup_.schedule, events_, outcome_.steps);
   }
   if (!setup_.is_emulated()) collect_weights();
+  // An asynchronous run may break in the rounds that drain it, after its votes.
+  if (!outcome_.bad && !are_finite(outcome_.weights)) {
+    outcome_.bad = BadStep{.step = outcome_.steps};
+  }
   return std::move(outcome_);
 }
 
@@ -154,8 +168,7 @@ void Training::note_vote(RankState& state, int rank, const VoteResult& result) {
     state.evaluation_loss += vote.loss;
     return;
   }
-  const bool bad =
-      vote.bad_at != Ballot::kNowhere || !std::isfinite(vote.squared_norm);
+  const bool bad = is_bad(vote);
   if (bad && setup_.config.train.on_nan == OnNan::kStop && !state.bad) {
     state.bad = BadStep{.step = result.step + 1};
     if (vote.bad_at != Ballot::kNowhere) {

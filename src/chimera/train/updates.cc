@@ -47,6 +47,7 @@ std::vector<TensorBatch> Updates::batches(int update) const {
     total.samples += static_cast<std::int64_t>(batch.next_sentence.size());
   }
   std::vector<TensorBatch> batches;
+  batches.reserve(copies.size());
   for (const Batch& batch : copies) {
     batches.push_back(to_tensors(batch, total));
   }

@@ -62,7 +62,7 @@ class Collection {
   std::vector<std::string> unequal_;
 };
 
-// Runs the steps through the schedule; returns the loss of each.
+// Runs the steps through the schedule; returns the loss of each that was run.
 std::vector<double> run_split(const RunSetup& setup,
                               const VerifyOptions& options,
                               Collection& collection) {
@@ -71,6 +71,7 @@ std::vector<double> run_split(const RunSetup& setup,
     collection.take(view);
   };
   std::vector<double> losses(options.steps);
+  int steps_run = 0;  // fewer, if it stops at what is not a number
   run_threads(
       {.ranks = num_ranks(setup.schedule),
        .deadline = std::chrono::duration<double>(setup.config.run.timeout_s)},
@@ -81,8 +82,11 @@ std::vector<double> run_split(const RunSetup& setup,
                       {.on_vote = [&](const VoteResult& vote) {
                         if (rank == 0) losses[vote.step] = vote.ballot.loss;
                       }});
-        worker.run(Program(setup.schedule, rank), {.end = options.steps});
+        const Program program(setup.schedule, rank);
+        const int end = worker.run(program, {.end = options.steps});
+        if (rank == 0) steps_run = end;
       });
+  losses.resize(steps_run);
   return losses;
 }
 
@@ -90,9 +94,7 @@ std::vector<double> run_split(const RunSetup& setup,
 class Reference {
  public:
   Reference(const RunSetup& setup, at::ScalarType dtype)
-      : setup_(setup),
-        dtype_(dtype),
-        stage_({.layers = setup.model.layers, .dtype = dtype}) {
+      : setup_(setup), stage_({.layers = setup.model.layers, .dtype = dtype}) {
     for (int stage = 0; stage < setup.schedule.stages(); ++stage) {
       for (const auto& layer : layers_of(setup.model, setup.cut, stage)) {
         for (const ParameterSpec& spec : layer->parameters()) {
@@ -115,9 +117,7 @@ class Reference {
           .at(spec.name)
           .weights;
     };
-    ParameterBlock tied(tied_parameters(setup_.model.layers), dtype_, {});
-    const BlockValues tied_values = tied.make_values(weights_then, {});
-    const auto weights = stage_.make_weights(weights_then, &tied_values);
+    const auto weights = stage_.make_weights(weights_then, nullptr);
     Result result;
     for (const TensorBatch& batch : updates.batches(update)) {
       StageGraph graph;
@@ -130,7 +130,6 @@ class Reference {
       (void)run_backward(graph, {});
     }
     collect(stage_.block(), result);
-    collect(tied, result);
     stage_.block().skip_update();
     stage_.block().begin_gradient();
     return result;
@@ -142,11 +141,10 @@ class Reference {
     for (std::size_t i = 0; i < gradients.size(); ++i) {
       result.gradients[block.specs()[i].name] = gradients[i].clone();
     }
-    result.norm = std::hypot(result.norm, std::sqrt(block.squared_norm()));
+    result.norm = std::sqrt(block.squared_norm());
   }
 
   const RunSetup& setup_;
-  at::ScalarType dtype_;
   TorchStage stage_;
   std::map<std::string, int> stage_of_;  // the first that holds it
 };
@@ -198,11 +196,12 @@ VerifyReport verify(const RunSetup& setup, const VerifyOptions& options) {
   const Updates updates(setup, options.steps);
   Collection collection(updates);
   const std::vector<double> losses = run_split(setup, options, collection);
+  const int steps = static_cast<int>(losses.size());
+  const int per_step = updates.count() / options.steps;
   Reference reference(setup, options.dtype);
-  std::vector<double> expected_losses(options.steps, 0.0);
-  const double per_step = static_cast<double>(updates.count()) / options.steps;
+  std::vector<double> expected_losses(losses.size(), 0.0);
   VerifyReport report;
-  for (int update = 0; update < updates.count(); ++update) {
+  for (int update = 0; update < steps * per_step; ++update) {
     const int step = updates.step_of(update);
     const Reference::Result expected =
         reference.run(update, updates, collection);
@@ -213,7 +212,7 @@ VerifyReport verify(const RunSetup& setup, const VerifyOptions& options) {
       report.checks.back().step = step + 1;
     }
   }
-  for (int step = 0; step < options.steps; ++step) {
+  for (int step = 0; step < steps; ++step) {
     report.losses.push_back(
         compare_loss(losses[step], expected_losses[step], options.dtype));
   }

@@ -1,4 +1,6 @@
 // chimera export: the weights of a run as a Hugging Face directory.
+#include <filesystem>
+
 #include "chimera/cli/console.h"
 #include "chimera/cli/exit_codes.h"
 #include "chimera/cli/run/run_config.h"
@@ -8,6 +10,7 @@
 #include "chimera/model/hf_write.h"
 
 namespace chimera {
+
 int run_export(const RunRequest& request) {
   Values values;
   if (request.run_dir.empty()) {
@@ -20,6 +23,15 @@ int run_export(const RunRequest& request) {
     values.refuse({.code = "E402", .found = "-o", .needed = "is missing"});
   }
   if (!values.errors().empty()) return print_errors(values.errors());
+  if (!std::filesystem::exists(request.run_dir + "/weights")) {
+    return print_run_errors(
+        {{.code = "E528",
+          .where = request.run_dir,
+          .found = "no weights/",
+          .needed = "to export",
+          .hint = "it is written when a run ends; state.json says how it "
+                  "went"}});
+  }
   const Result<HfDirectory> weights =
       HfDirectory::open(request.run_dir + "/weights");
   if (!weights) return print_run_errors(weights.errors());

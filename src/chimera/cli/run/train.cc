@@ -11,11 +11,11 @@
 #include "chimera/base/files.h"
 #include "chimera/cli/console.h"
 #include "chimera/cli/exit_codes.h"
+#include "chimera/cli/run/failure.h"
 #include "chimera/cli/run/interrupt.h"
 #include "chimera/cli/run/run_config.h"
 #include "chimera/cli/run/run_functions.h"
 #include "chimera/cli/run/step_line.h"
-#include "chimera/comm/comm_error.h"
 #include "chimera/report/svg.h"
 #include "chimera/simulate/simulate.h"
 #include "chimera/trace/chrome.h"
@@ -96,7 +96,7 @@ void write_trace(const RunDirectory& directory, const RunSetup& setup,
 
 std::string bad_text(const BadStep& bad) {
   std::string text = fmt::format("step {}: ", bad.step);
-  if (!bad.place) return text + "the gradient is not a number";
+  if (!bad.place) return text + "gradient or weights are not numbers";
   return text + fmt::format("stage {}, micro-batch {}: not a number",
                             bad.place->stage, bad.place->micro);
 }
@@ -116,34 +116,46 @@ int finish(const RunDirectory& directory, const RunSetup& setup,
   return outcome.interrupted && cut_short ? kExitInterrupted : kExitDone;
 }
 
+// What is told of each step. state.json follows about once a second.
+class Teller {
+ public:
+  Teller(RunDirectory& directory, const RunSetup& setup)
+      : directory_(directory), line_(step_line_options(setup)) {}
+
+  void tell(const StepReport& report) {
+    directory_.add_metrics(report);
+    line_.show(report);
+    if (Clock::now() < next_state_) return;
+    directory_.write_state("running", report.step, 0);
+    next_state_ = Clock::now() + std::chrono::seconds(1);
+  }
+
+ private:
+  RunDirectory& directory_;
+  StepLine line_;
+  Clock::time_point next_state_ = Clock::now();
+};
+
 int train_in(RunDirectory& directory, const RunSetup& setup) {
   int step = 0;
-  const auto fail = [&](const std::exception& error, int exit_code) {
-    std::cerr << "error: " << error.what() << '\n';
-    directory.write_state("failed", step, exit_code);
-    return exit_code;
-  };
   try {
-    StepLine line(step_line_options(setup));
-    catch_interrupt();
+    Teller teller(directory, setup);
     const TrainOutcome outcome =
         train(setup, {.on_step =
                           [&](const StepReport& report) {
+                            teller.tell(report);
                             step = report.step;
-                            directory.add_metrics(report);
-                            line.show(report);
                           },
                       .wants_stop = was_interrupted});
     const int exit_code = finish(directory, setup, outcome);
     const bool failed = exit_code != kExitDone && exit_code != kExitInterrupted;
     directory.write_state(failed ? "failed" : "done", outcome.steps, exit_code);
     return exit_code;
-  } catch (const TimeoutError& error) {
-    return fail(error, kExitTimeout);
-  } catch (const CommError& error) {
-    return fail(error, kExitPeer);
-  } catch (const IoError& error) {
-    return fail(error, kExitDisk);
+  } catch (const std::exception&) {
+    const Failure failure = current_failure();
+    std::cerr << "error: " << failure.text << '\n';
+    directory.write_state("failed", step, failure.exit_code);
+    return failure.exit_code;
   }
 }
 
@@ -164,6 +176,7 @@ int run_train(const RunRequest& request) {
   const Result<std::unique_ptr<RunSetup>> setup = set_up_here(resolved);
   if (!setup) return print_run_errors(setup.errors());
   const RunSetup& ready = **setup;
+  catch_interrupt();
   Result<RunDirectory> directory =
       RunDirectory::create(resolved.run.dir, ready.config);
   if (!directory) return print_run_errors(directory.errors());

@@ -8,10 +8,10 @@
 
 #include "chimera/cli/console.h"
 #include "chimera/cli/exit_codes.h"
+#include "chimera/cli/run/failure.h"
 #include "chimera/cli/run/run_config.h"
 #include "chimera/cli/run/run_functions.h"
 #include "chimera/cli/values.h"
-#include "chimera/comm/comm_error.h"
 
 namespace chimera {
 namespace {
@@ -75,9 +75,10 @@ int run_verify(const RunRequest& request) {
     const VerifyReport report = verify(**setup, options);
     write_result(report_text(report, is_asynchronous((*setup)->schedule)), "");
     return report.passes() ? kExitDone : kExitDifference;
-  } catch (const TimeoutError& error) {
-    std::cerr << "error: " << error.what() << '\n';
-    return kExitTimeout;
+  } catch (const std::exception&) {
+    const Failure failure = current_failure();
+    std::cerr << "error: " << failure.text << '\n';
+    return failure.exit_code;
   }
 }
 
