@@ -65,6 +65,7 @@ std::vector<ExpectedTensor> expected_tensors(const Model& model) {
     }
   }
   std::vector<ExpectedTensor> list;
+  list.reserve(expected.size());
   for (auto& [name, tensor] : expected) list.push_back(tensor);
   return list;
 }
@@ -84,7 +85,7 @@ std::string fresh_notice(const std::string& init,
 }
 
 // Opens model.init and makes `setup.init` read from it.
-Diagnostics load_init(std::shared_ptr<const HfDirectory> directory,
+Diagnostics load_init(const std::shared_ptr<const HfDirectory>& directory,
                       RunSetup& setup) {
   const std::vector<ExpectedTensor> expected = expected_tensors(setup.model);
   const Result<MatchedTensors> matched = match_tensors(*directory, expected);
@@ -137,7 +138,7 @@ Diagnostics set_up_model(RunSetup& setup) {
     Result<HfDirectory> opened = HfDirectory::open(model.init);
     if (!opened) return opened.errors();
     directory = std::make_shared<HfDirectory>(std::move(opened).value());
-    const Diagnostics errors = adopt_shape(directory->shape(), model);
+    Diagnostics errors = adopt_shape(directory->shape(), model);
     if (!errors.empty()) return errors;
   }
   setup.model = make_model(details_of(setup, directory.get()));
