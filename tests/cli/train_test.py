@@ -197,6 +197,8 @@ class Stops(Base):
         for m in self.metrics():
             self.assertLess(abs(m["eval_loss"] - m["loss"]), 1)
 
+    @unittest.skipIf(os.environ.get("CHIMERA_SANITIZED"),
+                     "AddressSanitizer ends a program that asks for too much")
     def test_failures_are_in_the_state(self):
         config = self.folder / "large.toml"
         config.write_text(EMULATED + REST.replace("lr = 1e-3", ""))
