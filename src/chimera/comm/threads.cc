@@ -225,6 +225,8 @@ class ThreadsWorld::Rank final : public Transport {
     return shared_.progress[rank].load(std::memory_order_relaxed);
   }
 
+  [[nodiscard]] double silence_of(int /*rank*/) const override { return 0; }
+
   void abort(const std::string& reason) noexcept override {
     shared_.abort(reason);
   }

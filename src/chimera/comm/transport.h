@@ -20,7 +20,9 @@ namespace chimera {
 using Clock = std::chrono::steady_clock;
 
 // When something was under way. Of a message: from its sending to its
-// arrival; of a sum: from the moment its last member had started it.
+// arrival, or its arrival alone (an empty span) where the receiver cannot know
+// more. Of a collective: from the moment its last member had started it, or
+// this rank where it cannot know; trace/merge.h completes both.
 struct Span {
   Clock::time_point start;
   Clock::time_point end;
@@ -112,6 +114,8 @@ class Transport {
   // newest that is known of another. For messages about a missed deadline.
   virtual void report_progress(std::uint64_t progress) = 0;
   [[nodiscard]] virtual std::uint64_t progress_of(int rank) const = 0;
+  // For how many seconds it has not been heard; 0 where it cannot be lost.
+  [[nodiscard]] virtual double silence_of(int rank) const = 0;
 
   // Ends the run on every rank: all waits, now and later, throw AbortedError
   // with this reason. From any rank's thread; only the first reason counts.

@@ -49,6 +49,29 @@ std::vector<int> stages_of(const Placement& placement, int worker) {
   return stages;
 }
 
+std::vector<int> peer_ranks(const Schedule& lowered, int rank) {
+  const RankPlace place = place_of(lowered, rank);
+  std::vector<int> ranks{0};
+  if (rank == 0) {
+    for (int other = 0; other < num_ranks(lowered); ++other) {
+      ranks.push_back(other);
+    }
+  }
+  for (const Action& action : lowered.actions[place.worker]) {
+    if (!is_message(action.op)) continue;
+    ranks.push_back(rank_of(lowered, {place.copy, action.peer}));
+  }
+  for (const SumGroup& group : lowered.groups) {
+    const std::vector<int> members = member_ranks(lowered, group);
+    if (std::binary_search(members.begin(), members.end(), rank)) {
+      ranks.insert(ranks.end(), members.begin(), members.end());
+    }
+  }
+  std::erase(ranks, rank);
+  sort_unique(ranks);
+  return ranks;
+}
+
 Program::Program(const Schedule& schedule, int rank)
     : schedule_(schedule),
       place_(place_of(schedule, rank)),

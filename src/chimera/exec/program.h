@@ -26,6 +26,10 @@ struct RankPlace {
 [[nodiscard]] std::vector<int> stages_of(const Placement& placement,
                                          int worker);
 
+// The ranks that one sends to, receives from or adds up with, ascending; and
+// rank 0, which watches over all.
+[[nodiscard]] std::vector<int> peer_ranks(const Schedule& lowered, int rank);
+
 class Program {
  public:
   // REQUIRES: `schedule` is lowered, validates clean and outlives this.

@@ -33,12 +33,21 @@ const char* deed(Op op) {
   return "";
 }
 
+// An evaluation, whose steps and lists are other ones.
+constexpr std::uint64_t kEvaluation = std::uint64_t{1} << 63;
+
 }  // namespace
 
 // Positions count from 1 here, so that 0 is left for "nothing yet".
 std::uint64_t encode(const Progress& progress) {
-  return static_cast<std::uint64_t>(progress.step) << 32 |
+  const std::uint64_t step = static_cast<std::uint32_t>(progress.step);
+  return (progress.training ? 0 : kEvaluation) | step << 32 |
          static_cast<std::uint32_t>(progress.position + 1);
+}
+
+int steps_before(std::uint64_t progress) {
+  if ((progress & kEvaluation) != 0) return 0;
+  return static_cast<int>(progress >> 32);
 }
 
 std::string describe(const Action& action) {
@@ -63,13 +72,14 @@ std::string describe_rank(const Schedule& schedule, int rank) {
 
 std::string describe_progress(const Schedule& schedule, int rank,
                               std::uint64_t progress) {
-  if (progress == 0) return "nothing yet";
+  if (progress == 0) return "before the first step";
+  const std::uint64_t step = ((progress & ~kEvaluation) >> 32) + 1;
+  if ((progress & kEvaluation) != 0) {
+    return "evaluation, batch " + std::to_string(step);
+  }
   const auto position = static_cast<std::uint32_t>(progress) - 1;
   const ActionList& list = schedule.actions[place_of(schedule, rank).worker];
-  // Another list than the peer's, if it is in an evaluation and we are not.
-  if (position >= list.size()) return "in another phase of the run";
-  return describe(list[position]) + " (step " +
-         std::to_string((progress >> 32) + 1) + ")";
+  return "step " + std::to_string(step) + ", " + describe(list.at(position));
 }
 
 }  // namespace chimera

@@ -12,11 +12,15 @@ namespace chimera {
 struct Progress {
   int step = 0;
   int position = 0;  // in its list
+  bool training = true;
 };
 
 [[nodiscard]] std::uint64_t encode(const Progress& progress);
 
-// "forward of stage 1, micro-batch 3 (step 5)"; "nothing yet" for 0.
+// Training steps that the rank has begun before the one at hand.
+[[nodiscard]] int steps_before(std::uint64_t progress);
+
+// "step 5, forward of stage 1, micro-batch 3"; "before the first step" for 0.
 [[nodiscard]] std::string describe_progress(const Schedule& schedule, int rank,
                                             std::uint64_t progress);
 

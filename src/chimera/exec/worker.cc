@@ -41,8 +41,10 @@ void Worker::run_rounds() {
     for (size_t at = 0; at < list.size(); ++at) {
       const int step = round + list[at].step;
       if (step < stretch_.first || step >= stretch_.end) continue;
-      transport_.report_progress(
-          encode({.step = step, .position = static_cast<int>(at)}));
+      transport_.report_progress(encode({.step = step,
+                                         .position = static_cast<int>(at),
+                                         .training = stretch_.training}));
+      if (options_.flight != nullptr) options_.flight->begin(list[at], step);
       perform(list[at], step);
     }
   }

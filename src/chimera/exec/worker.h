@@ -6,9 +6,11 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "chimera/comm/comm_error.h"
+#include "chimera/exec/flight_recorder.h"
 #include "chimera/exec/program.h"
 #include "chimera/exec/recorder.h"
 #include "chimera/exec/shelf.h"
@@ -30,6 +32,9 @@ struct WorkerOptions {
   std::function<void(const VoteResult& result)> on_vote = {};
   // Asked once a step: whether this rank wants the run to end (Ctrl-C).
   std::function<bool()> wants_stop = {};
+  FlightRecorder* flight = nullptr;  // may be null
+  // What ranks are called in messages: "worker 2" where it is empty.
+  std::vector<std::string> rank_names = {};
 };
 
 // A stretch of steps. Evaluations count their own steps; `offset` keeps their
@@ -110,6 +115,7 @@ class Worker {
       explain(error, action, step, what);
     }
   }
+  [[nodiscard]] std::string name_of(int rank) const;
   [[noreturn]] void explain(const TimeoutError& error, const Action& action,
                             int step, const char* what) const;
 

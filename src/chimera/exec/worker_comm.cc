@@ -132,19 +132,25 @@ MessageId Worker::message_id(size_t index, int step) const {
   return {static_cast<std::int64_t>(index), step + stretch_.offset};
 }
 
+std::string Worker::name_of(int rank) const {
+  return options_.rank_names.empty() ? describe_rank(program_->schedule(), rank)
+                                     : options_.rank_names[rank];
+}
+
 void Worker::explain(const TimeoutError& error, const Action& action, int step,
                      const char* what) const {
-  const Schedule& schedule = program_->schedule();
-  std::string text = describe_rank(schedule, transport_.rank()) + ", step " +
+  std::string text = name_of(transport_.rank()) + ", step " +
                      std::to_string(step + 1) + ", " + describe(action) +
                      ": waited in vain for " + what;
-  if (error.peer() >= 0) {
-    text += " from " + describe_rank(schedule, error.peer()) +
-            ", whose last action was " +
-            describe_progress(schedule, error.peer(),
-                              transport_.progress_of(error.peer()));
+  const int peer = error.peer();
+  if (peer >= 0) {
+    text += " from " + name_of(peer) + ", whose last action was: " +
+            describe_progress(program_->schedule(), peer,
+                              transport_.progress_of(peer));
+    const int silence = static_cast<int>(transport_.silence_of(peer));
+    if (silence > 0) text += ", " + std::to_string(silence) + " s ago";
   }
-  throw TimeoutError(text, error.peer());
+  throw TimeoutError(text, peer);
 }
 
 }  // namespace chimera

@@ -172,7 +172,7 @@ TEST(Worker, AMissedDeadlineIsToldInTermsOfTheSchedule) {
     // says where it is and what the one it waits for was doing.
     EXPECT_THAT(error.what(), HasSubstr("step 2, "));
     EXPECT_THAT(error.what(), HasSubstr(": waited in vain for "));
-    EXPECT_THAT(error.what(), HasSubstr("whose last action was "));
+    EXPECT_THAT(error.what(), HasSubstr("whose last action was: step "));
     EXPECT_GE(error.peer(), 0);
   }
 }

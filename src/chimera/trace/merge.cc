@@ -9,6 +9,12 @@
 namespace chimera {
 namespace {
 
+// What a send passes on.
+size_t sent_by(const MicroIndex& index, const Action& send) {
+  return send.op == Op::kSF ? index.activation(send.stage, send.micro)
+                            : index.gradient(send.stage, send.micro, send.part);
+}
+
 class Merging {
  public:
   Merging(const Schedule& lowered, Trace& trace)
@@ -48,7 +54,7 @@ class Merging {
     const Action& action = event.action;
     const int copy = copy_of(event.worker);
     if (is_send(action.op)) {
-      return found(made_, {sent(action), copy, event.step});
+      return found(made_, {sent_by(index_, action), copy, event.step});
     }
     if (action.op == Op::kG) {
       return found(gradients_,
@@ -74,7 +80,7 @@ class Merging {
     const Action& action = event.action;
     const int copy = copy_of(event.worker);
     if (is_send(action.op)) {
-      arrived_[{sent(action), copy, event.step}] = at;
+      arrived_[{sent_by(index_, action), copy, event.step}] = at;
     } else if (action.op == Op::kG) {
       sums_[{action.group, event.worker, event.step}] = at;
     } else if (action.op == Op::kN) {
@@ -101,12 +107,6 @@ class Merging {
         [stage](const Member& member) { return member.stage == stage; });
   }
 
-  [[nodiscard]] size_t sent(const Action& send) const {
-    return send.op == Op::kSF
-               ? index_.activation(send.stage, send.micro)
-               : index_.gradient(send.stage, send.micro, send.part);
-  }
-
   const Schedule& schedule_;
   MicroIndex index_;
   Trace& trace_;
@@ -116,6 +116,55 @@ class Merging {
   std::map<Key, std::int32_t> arrived_;     // by message
   std::map<Key, std::int32_t> gradients_;   // [group]: its newest backward
   std::map<Key, std::int32_t> sums_;
+};
+
+// Completes what ranks of different processes could not know of each other.
+class Completion {
+ public:
+  explicit Completion(const Schedule& lowered)
+      : workers_(lowered.workers()), index_(lowered) {}
+
+  void run(std::vector<Event>& events) {
+    for (const Event& event : events) note(event);
+    for (Event& event : events) complete(event);
+  }
+
+ private:
+  // (what was made, copy, step) or (group, number, step).
+  using Key = std::tuple<size_t, int, int>;
+
+  [[nodiscard]] static Key sum_key(const Event& event) {
+    return {event.action.group, event.action.micro, event.step};
+  }
+  [[nodiscard]] Key made_key(size_t made, const Event& event) const {
+    return {made, event.worker / workers_, event.step};
+  }
+
+  void note(const Event& event) {
+    if (event.action.op == Op::kG) {
+      double& start = sum_starts_[sum_key(event)];
+      start = std::max(start, event.start);
+    } else if (is_compute(event.action.op)) {
+      const size_t made = index_.made_by(event.action);
+      if (made == MicroIndex::kNothing) return;
+      made_[made_key(made, event)] = event.end;
+    }
+  }
+
+  void complete(Event& event) const {
+    if (event.action.op == Op::kG) {
+      event.start = std::min(event.end, sum_starts_.at(sum_key(event)));
+    } else if (is_send(event.action.op) && event.start == event.end) {
+      const auto made =
+          made_.find(made_key(sent_by(index_, event.action), event));
+      if (made != made_.end()) event.start = std::min(event.end, made->second);
+    }
+  }
+
+  int workers_;
+  MicroIndex index_;
+  std::map<Key, double> made_;  // when
+  std::map<Key, double> sum_starts_;
 };
 
 }  // namespace
@@ -129,6 +178,7 @@ Trace merge_ranks(const Schedule& lowered,
   for (const std::vector<Event>& events : by_rank) {
     trace.events.insert(trace.events.end(), events.begin(), events.end());
   }
+  Completion(lowered).run(trace.events);
   // An event of no length comes after those that ended when it began.
   std::stable_sort(trace.events.begin(), trace.events.end(),
                    [](const Event& a, const Event& b) {

@@ -1,0 +1,50 @@
+#include "chimera/comm/sum_rounds.h"
+
+#include <bit>
+
+namespace chimera {
+
+std::vector<SumRound> sum_rounds(int member, int members, const Range& all) {
+  const int leaves =
+      static_cast<int>(std::bit_floor(static_cast<unsigned>(members)));
+  const int folded = members - leaves;
+  std::vector<SumRound> rounds;
+  if (member < 2 * folded && member % 2 == 1) {
+    rounds.push_back({.peer = member - 1, .send = all});
+    rounds.push_back({.peer = member - 1, .receive = all});
+    return rounds;
+  }
+  if (member < 2 * folded) {
+    rounds.push_back({.peer = member + 1, .receive = all, .adds = true});
+  }
+  const int leaf = member < 2 * folded ? member / 2 : member - folded;
+  const auto member_of = [folded](int of) {
+    return of < folded ? 2 * of : of + folded;
+  };
+  const std::size_t first_halving = rounds.size();
+  Range mine = all;
+  for (int stride = 1; stride < leaves; stride *= 2) {
+    const std::size_t middle = mine.begin + mine.size() / 2;
+    Range keeps{mine.begin, middle};
+    Range gives{middle, mine.end};
+    if ((leaf & stride) != 0) std::swap(keeps, gives);
+    rounds.push_back({.peer = member_of(leaf ^ stride),
+                      .send = gives,
+                      .receive = keeps,
+                      .adds = true});
+    mine = keeps;
+  }
+  // The way back: what was given away returns, summed up.
+  for (std::size_t round = rounds.size(); round-- > first_halving;) {
+    const SumRound halving = rounds[round];
+    rounds.push_back({.peer = halving.peer,
+                      .send = halving.receive,
+                      .receive = halving.send});
+  }
+  if (member < 2 * folded) {
+    rounds.push_back({.peer = member + 1, .send = all});
+  }
+  return rounds;
+}
+
+}  // namespace chimera

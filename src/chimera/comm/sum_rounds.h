@@ -1,0 +1,35 @@
+// What one member does in a sum over several ranks: one exchange after the
+// other, each with one peer. Rabenseifner's algorithm: members beyond a power
+// of two are folded into their neighbours, then ranges are halved from
+// neighbour to neighbour until each member holds one range of the sum, and
+// doubled back. Every element is added by the tree of sum_tree.h.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace chimera {
+
+struct Range {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+
+  [[nodiscard]] std::size_t size() const { return end - begin; }
+  bool operator==(const Range&) const = default;
+};
+
+struct SumRound {
+  int peer = 0;  // a member
+  Range send;    // either may be empty
+  Range receive;
+  bool adds = false;  // what comes is added; else it replaces
+
+  bool operator==(const SumRound&) const = default;
+};
+
+// The rounds of `member` for the elements of `all`, in order.
+// REQUIRES: 0 <= member < members.
+[[nodiscard]] std::vector<SumRound> sum_rounds(int member, int members,
+                                               const Range& all);
+
+}  // namespace chimera
