@@ -29,6 +29,13 @@ TensorView view_of(const NamedTensor& tensor) {
 
 }  // namespace
 
+void write_state(const std::string& path, const RunState& state) {
+  write_file(
+      path + "/state.json",
+      fmt::format("{{\"state\":{},\"step\":{},\"exit\":{}}}\n",
+                  json_string(state.state), state.step, state.exit_code));
+}
+
 RunDirectory::RunDirectory(std::string path)
     : path_(std::move(path)),
       metrics_(file("metrics.jsonl"), std::ios::binary) {
@@ -69,13 +76,6 @@ void RunDirectory::add_metrics(const StepReport& report) {
   if (report.skipped) line += ",\"skipped\":true";
   metrics_ << line + "}\n" << std::flush;
   if (!metrics_) throw IoError("cannot write " + file("metrics.jsonl"));
-}
-
-void RunDirectory::write_state(const std::string& state, int step,
-                               int exit_code) const {
-  write_file(file("state.json"),
-             fmt::format("{{\"state\":{},\"step\":{},\"exit\":{}}}\n",
-                         json_string(state), step, exit_code));
 }
 
 void RunDirectory::write_weights(

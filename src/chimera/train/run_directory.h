@@ -15,6 +15,15 @@
 
 namespace chimera {
 
+struct RunState {
+  std::string state;  // running, done, failed
+  int step = 0;
+  int exit_code = 0;
+};
+
+// state.json of the run directory `path`. Throws IoError.
+void write_state(const std::string& path, const RunState& state);
+
 class RunDirectory {
  public:
   // Makes it. E566 if `path` holds a run already: nothing is overwritten.
@@ -29,7 +38,9 @@ class RunDirectory {
 
   // Throw IoError.
   void add_metrics(const StepReport& report);
-  void write_state(const std::string& state, int step, int exit_code) const;
+  void write_state(const std::string& state, int step, int exit_code) const {
+    chimera::write_state(path_, {state, step, exit_code});
+  }
   void write_weights(const RunSetup& setup,
                      const std::vector<NamedTensor>& weights) const;
 

@@ -21,10 +21,6 @@ Diagnostics check_possible(const RunConfig& config) {
   const auto refuse = [&](const std::string& found, const std::string& needed) {
     errors.push_back({.code = "E564", .found = found, .needed = needed});
   };
-  if (config.run.transport == TransportKind::kMpi) {
-    refuse("run.transport = \"mpi\"",
-           "is not built in: workers are threads of one process");
-  }
   if (config.run.save_every > 0) {
     refuse("run.save_every", "is to come: weights are written at the end");
   }
@@ -92,7 +88,9 @@ Diagnostics set_up_schedule(RunSetup& setup, const SetupOptions& options) {
       make_run_schedule(setup.config, {.tied = !emulated && tied});
   if (!schedule) return schedule.errors();
   setup.schedule = std::move(schedule).value();
-  const int ranks = setup.schedule.workers() * setup.schedule.width;
+  const int ranks = options.ranks_here > 0
+                        ? options.ranks_here
+                        : setup.schedule.workers() * setup.schedule.width;
   setup.threads = setup.config.train.threads.value_or(
       std::max(1, options.host_cores / ranks));
   // What was open is settled now, and saved with the run.
@@ -153,6 +151,12 @@ Result<std::unique_ptr<RunSetup>> set_up(const RunConfig& config,
   Diagnostics errors = check_as_file(config);
   if (!errors.empty()) return errors;
   append(errors, check_possible(config));
+  if (config.run.transport == TransportKind::kMpi) {
+    errors.push_back({.code = "E564",
+                      .found = "run.transport = \"mpi\"",
+                      .needed = "cannot carry what passes between layers of "
+                                "one's own: their workers are threads"});
+  }
   append(errors, set_up_schedule(*setup, options));
   if (!errors.empty()) return errors;
   append(errors, check_own_model(own, setup->schedule));

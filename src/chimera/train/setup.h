@@ -45,6 +45,7 @@ struct RunSetup {
 
 struct SetupOptions {
   int host_cores = 1;
+  int ranks_here = 0;  // that share them; 0 = all ranks of the run
 };
 
 // REQUIRES: check_for_training() is content.

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "chimera/exec/gather.h"
 #include "chimera/exec/run_threads.h"
 #include "chimera/exec/worker.h"
 #include "chimera/trace/merge.h"
+#include "chimera/train/collect.h"
 #include "chimera/train/learning_rate.h"
 #include "chimera/train/run_schedule.h"
 
@@ -16,6 +19,9 @@ namespace {
 
 // Keeps the messages of evaluations apart from those of training.
 constexpr int kEvaluationOffset = 1 << 30;
+// And those that bring everything to rank 0 (collect.h) from both.
+constexpr int kPeaks = kEvaluationOffset - 10;
+constexpr int kWeights = kEvaluationOffset - 11;
 
 bool are_finite(const std::vector<NamedTensor>& weights) {
   return std::all_of(weights.begin(), weights.end(),
@@ -26,14 +32,13 @@ bool are_finite(const std::vector<NamedTensor>& weights) {
 
 class Training {
  public:
-  Training(const RunSetup& setup, const TrainHooks& hooks)
+  Training(const RunSetup& setup, const TrainHooks& hooks,
+           const TrainSite& site)
       : setup_(setup),
         hooks_(hooks),
+        site_(site),
         ranks_(num_ranks(setup.schedule)),
-        evaluation_(forward_only(setup.schedule)),
-        events_(ranks_),
-        stage_weights_(setup.schedule.stages()) {
-    outcome_.peaks.resize(ranks_);
+        evaluation_(forward_only(setup.schedule)) {
     if (!setup.is_emulated()) {
       compute_.emplace(compute_options(setup, at::kFloat));
     }
@@ -62,46 +67,52 @@ class Training {
   // Whether an evaluation follows once so many steps are done.
   [[nodiscard]] bool is_evaluated(int steps_done) const;
   [[nodiscard]] int evaluation_steps() const;
-  void keep_results(Worker& worker, const RankState& state, int rank, int step);
-  void collect_weights();
+  void run_ranks();
+  void collect_trace(const Worker& worker, TraceClock& clock, int rank);
+  void collect_rest(Worker& worker, Transport& transport);
 
   const RunSetup& setup_;
   const TrainHooks& hooks_;
+  const TrainSite& site_;
   int ranks_;
   Schedule evaluation_;
   std::optional<TorchComputeOptions> compute_;
-  Clock::time_point epoch_ = Clock::now();
-  // Each rank writes its own element, read once all threads have ended.
-  std::vector<std::vector<Event>> events_;
-  std::vector<WeightsPtr> stage_weights_;
-  TrainOutcome outcome_;
+  TrainOutcome outcome_;  // written by rank 0, or the one rank that is here
 };
 
 TrainOutcome Training::run() {
-  LinkSpeed links;
-  if (setup_.is_emulated()) {
-    const Costs costs = emulated_costs(setup_.config, setup_.schedule);
-    links = {.latency_s = costs.latency, .s_per_byte = costs.time_per_byte};
-  }
-  run_threads(
-      {.ranks = ranks_,
-       .deadline = std::chrono::duration<double>(setup_.config.run.timeout_s),
-       .links = links},
-      [this](int rank) {
-        return setup_.is_emulated()
-                   ? make_emulated(setup_.schedule, setup_.emulated)
-                   : make_torch_compute(*compute_, rank);
-      },
-      [this](const RankSite& site) { run_rank(site); });
-  if (setup_.config.run.trace) {
-    outcome_.trace = merge_ranks(setup_.schedule, events_, outcome_.steps);
-  }
-  if (!setup_.is_emulated()) collect_weights();
+  run_ranks();
   // An asynchronous run may break in the rounds that drain it, after its votes.
   if (!outcome_.bad && !are_finite(outcome_.weights)) {
     outcome_.bad = BadStep{.step = outcome_.steps};
   }
+  if (!outcome_.bad && !outcome_.weights.empty()) {
+    adopt_weights(setup_.model, outcome_.weights);
+  }
   return std::move(outcome_);
+}
+
+void Training::run_ranks() {
+  const auto make = [this](int rank) {
+    return setup_.is_emulated()
+               ? make_emulated(setup_.schedule, setup_.emulated)
+               : make_torch_compute(*compute_, rank);
+  };
+  if (site_.own == nullptr) {
+    return run_threads(
+        {.ranks = ranks_,
+         .deadline = std::chrono::duration<double>(setup_.config.run.timeout_s),
+         .links = link_speed(setup_)},
+        make, [this](const RankSite& site) { run_rank(site); });
+  }
+  std::unique_ptr<StageCompute> compute;
+  try {
+    compute = make(site_.own->rank());
+    run_rank({*site_.own, *compute});
+  } catch (const std::exception& error) {
+    site_.own->abort(error.what());
+    throw;
+  }
 }
 
 void Training::run_rank(const RankSite& site) {
@@ -109,9 +120,13 @@ void Training::run_rank(const RankSite& site) {
   RankState state{.last_vote = Clock::now()};
   Worker worker(
       site.transport, site.compute,
-      {.recorder = {.keep_events = setup_.config.run.trace, .epoch = epoch_},
+      {.recorder = {.keep_events = setup_.config.run.trace},
        .on_vote = [&](const VoteResult& vote) { note_vote(state, rank, vote); },
-       .wants_stop = hooks_.wants_stop});
+       .wants_stop = hooks_.wants_stop,
+       .flight = hooks_.flight ? hooks_.flight(rank) : nullptr,
+       .rank_names = site_.rank_names});
+  std::optional<TraceClock> clock;
+  if (setup_.config.run.trace) clock.emplace(site.transport);
   const Program program(setup_.schedule, rank);
   const Program evaluation(evaluation_, rank);
   const int steps = *setup_.config.train.steps;
@@ -121,7 +136,13 @@ void Training::run_rank(const RankSite& site) {
     if (is_evaluated(step) && !state.bad) evaluate(worker, evaluation, state);
     tell(state);
   }
-  keep_results(worker, state, rank, step);
+  if (rank == 0 || site_.own != nullptr) {
+    outcome_.steps = step;
+    outcome_.bad = state.bad;
+    outcome_.interrupted = state.stopped && !state.bad;
+  }
+  if (clock) collect_trace(worker, *clock, rank);
+  collect_rest(worker, site.transport);
 }
 
 // Training pauses for evaluations.
@@ -201,41 +222,48 @@ StepReport Training::report_of(RankState& state,
   return report;
 }
 
-void Training::keep_results(Worker& worker, const RankState& state, int rank,
-                            int step) {
-  events_[rank] = worker.recorder().events();
-  outcome_.peaks[rank] = worker.peak_activations();
-  const RankPlace place = place_of(setup_.schedule, rank);
-  const Placement& placement = setup_.schedule.placement;
-  for (int stage = 0; stage < placement.stages(); ++stage) {
-    // The first pipe of the first copy speaks for all replicas.
-    if (place.copy == 0 && placement.worker(0, stage) == place.worker) {
-      stage_weights_[stage] = worker.weights(stage);
+void Training::collect_trace(const Worker& worker, TraceClock& clock,
+                             int rank) {
+  std::vector<std::vector<Event>> events =
+      clock.gather(worker.recorder().events());
+  if (rank != 0) return;
+  double first = std::numeric_limits<double>::infinity();
+  for (const std::vector<Event>& of_rank : events) {
+    for (const Event& event : of_rank) first = std::min(first, event.start);
+  }
+  for (std::vector<Event>& of_rank : events) {
+    for (Event& event : of_rank) {
+      event.start -= first;
+      event.end -= first;
     }
   }
-  if (rank != 0) return;
-  outcome_.steps = step;
-  outcome_.bad = state.bad;
-  outcome_.interrupted = state.stopped && !state.bad;
+  outcome_.trace = merge_ranks(setup_.schedule, events, outcome_.steps);
 }
 
-void Training::collect_weights() {
-  for (int stage = 0; stage < setup_.schedule.stages(); ++stage) {
-    for (NamedTensor& tensor :
-         named_weights(*compute_, stage, *stage_weights_[stage])) {
-      const bool listed = std::any_of(
-          outcome_.weights.begin(), outcome_.weights.end(),
-          [&](const NamedTensor& other) { return other.name == tensor.name; });
-      if (!listed) outcome_.weights.push_back(std::move(tensor));
-    }
+void Training::collect_rest(Worker& worker, Transport& transport) {
+  const std::vector<std::vector<double>> peaks = gather_values(
+      transport, std::vector<double>{worker.peak_activations()}, kPeaks);
+  std::vector<NamedTensor> weights;
+  if (compute_)
+    weights = collect_weights(*compute_, worker, transport, kWeights);
+  if (transport.rank() != 0) return;
+  for (const std::vector<double>& peak : peaks) {
+    outcome_.peaks.push_back(peak[0]);
   }
-  if (!outcome_.bad) adopt_weights(setup_.model, outcome_.weights);
+  outcome_.weights = std::move(weights);
 }
 
 }  // namespace
 
-TrainOutcome train(const RunSetup& setup, const TrainHooks& hooks) {
-  return Training(setup, hooks).run();
+TrainOutcome train(const RunSetup& setup, const TrainHooks& hooks,
+                   const TrainSite& site) {
+  return Training(setup, hooks, site).run();
+}
+
+LinkSpeed link_speed(const RunSetup& setup) {
+  if (!setup.is_emulated()) return {};
+  const Costs costs = emulated_costs(setup.config, setup.schedule);
+  return {.latency_s = costs.latency, .s_per_byte = costs.time_per_byte};
 }
 
 }  // namespace chimera

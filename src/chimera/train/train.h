@@ -3,8 +3,11 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "chimera/comm/link_clock.h"
+#include "chimera/exec/flight_recorder.h"
 #include "chimera/model/torch_compute.h"
 #include "chimera/trace/trace.h"
 #include "chimera/train/setup.h"
@@ -36,8 +39,18 @@ struct TrainHooks {
   std::function<void(const StepReport& report)> on_step;
   // Whether to end after this step. Called on every rank's thread.
   std::function<bool()> wants_stop;
+  // Where a rank notes its actions; may be empty, or give null.
+  std::function<FlightRecorder*(int rank)> flight;
 };
 
+// Where the ranks are. By default all are threads of this process.
+struct TrainSite {
+  Transport* own = nullptr;             // this process is this one rank
+  std::vector<std::string> rank_names;  // in messages; may be empty
+};
+
+// Where ranks are processes, only that of rank 0 knows what stands below
+// `interrupted`.
 struct TrainOutcome {
   int steps = 0;  // done
   std::optional<BadStep> bad;
@@ -48,7 +61,10 @@ struct TrainOutcome {
 };
 
 // Throws CommError and what else a worker dies of.
-[[nodiscard]] TrainOutcome train(const RunSetup& setup,
-                                 const TrainHooks& hooks);
+[[nodiscard]] TrainOutcome train(const RunSetup& setup, const TrainHooks& hooks,
+                                 const TrainSite& site = {});
+
+// The speed of emulated links.
+[[nodiscard]] LinkSpeed link_speed(const RunSetup& setup);
 
 }  // namespace chimera
