@@ -46,11 +46,12 @@ function(chimera_sources target folder)
   target_sources(${target} PRIVATE ${sources})
 endfunction()
 
-# chimera_room(NAME [ROOMS rooms it may include] [LIBS third-party targets])
+# chimera_room(NAME [ROOMS rooms it may include] [LIBS third-party targets]
+#              [EXCLUDE regex of sources that are a library of their own])
 function(chimera_room name)
-  cmake_parse_arguments(arg "" "" "ROOMS;LIBS" ${ARGN})
+  cmake_parse_arguments(arg "" "EXCLUDE" "ROOMS;LIBS" ${ARGN})
   add_library(chimera_${name} STATIC)
-  chimera_sources(chimera_${name} src/chimera/${name})
+  chimera_sources(chimera_${name} src/chimera/${name} EXCLUDE ${arg_EXCLUDE})
   list(TRANSFORM arg_ROOMS PREPEND chimera_)
   target_link_libraries(chimera_${name} PUBLIC ${arg_ROOMS}
     PRIVATE $<BUILD_INTERFACE:chimera_flags> fmt::fmt ${arg_LIBS})
@@ -62,6 +63,21 @@ function(chimera_room name)
       chimera_test(${name}_test SOURCES ${tests} LIBS chimera_${name})
     endif()
   endif()
+endfunction()
+
+# The transport between processes: the part of comm that needs an MPI. It uses
+# MPI's C interface; mpi.h would bring in removed C++ bindings too, if not told
+# otherwise (by Open MPI's and MPICH's names).
+function(chimera_comm_mpi)
+  enable_language(C)  # FindMPI asks a compiler
+  find_package(MPI 3.0 REQUIRED COMPONENTS C)
+  add_library(chimera_comm_mpi STATIC)
+  chimera_sources(chimera_comm_mpi src/chimera/comm/mpi)
+  target_link_libraries(chimera_comm_mpi PUBLIC chimera_comm
+    PRIVATE $<BUILD_INTERFACE:chimera_flags> MPI::MPI_C)
+  target_compile_definitions(chimera_comm_mpi PRIVATE
+    OMPI_SKIP_MPICXX=1 MPICH_SKIP_MPICXX=1)
+  chimera_install(comm_mpi)
 endfunction()
 
 # The part of the model room that knows files but not torch, as a library of its

@@ -1,7 +1,8 @@
 #include "chimera/cli/run/run_config.h"
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <thread>
 
 #include "chimera/base/files.h"
 #include "chimera/cli/console.h"
@@ -22,19 +23,26 @@ Result<RunConfig> read_run_config(const RunRequest& request) {
   return parse_training_config(*text, request.config, request.overrides);
 }
 
-Result<std::unique_ptr<RunSetup>> set_up_here(const RunConfig& config) {
-  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-  return set_up(config, {.host_cores = static_cast<int>(cores)});
+// All cores that are there, whatever this process is bound to.
+Result<std::unique_ptr<RunSetup>> set_up_here(const RunConfig& config,
+                                              int ranks_here) {
+  const long cores = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
+  return set_up(config, {.host_cores = static_cast<int>(cores),
+                         .ranks_here = ranks_here});
 }
 
-int print_run_errors(const Diagnostics& errors) {
-  print_errors(errors);
+int exit_code_of(const Diagnostics& errors) {
   // E501 to E549 are about data files and Hugging Face directories.
   const bool data_only =
       std::all_of(errors.begin(), errors.end(), [](const Diagnostic& error) {
         return error.code >= "E501" && error.code < "E550";
       });
   return data_only ? kExitData : kExitUsage;
+}
+
+int print_run_errors(const Diagnostics& errors) {
+  print_errors(errors);
+  return exit_code_of(errors);
 }
 
 }  // namespace chimera

@@ -1,27 +1,16 @@
 // chimera train: run a configuration and leave a run directory.
-#include "chimera/train/train.h"
-
-#include <fmt/format.h>
-
 #include <ctime>
-#include <fstream>
 #include <iostream>
 #include <memory>
 
-#include "chimera/base/files.h"
 #include "chimera/cli/console.h"
 #include "chimera/cli/exit_codes.h"
-#include "chimera/cli/run/failure.h"
-#include "chimera/cli/run/interrupt.h"
+#include "chimera/cli/run/launcher.h"
+#include "chimera/cli/run/mpi_run.h"
 #include "chimera/cli/run/run_config.h"
 #include "chimera/cli/run/run_functions.h"
-#include "chimera/cli/run/step_line.h"
-#include "chimera/report/svg.h"
-#include "chimera/simulate/simulate.h"
-#include "chimera/trace/chrome.h"
-#include "chimera/trace/measure.h"
-#include "chimera/train/peak_flops.h"
-#include "chimera/train/run_directory.h"
+#include "chimera/cli/run/training.h"
+#include "chimera/exec/program.h"
 
 namespace chimera {
 namespace {
@@ -34,129 +23,27 @@ std::string fresh_directory() {
   return std::string("runs/") + text;
 }
 
-std::string layout_text(const RunSetup& setup) {
-  const Schedule& schedule = setup.schedule;
-  std::string text =
-      fmt::format("{}: {} workers", schedule.scheme, schedule.workers());
-  if (schedule.width > 1) text += fmt::format(" x {} copies", schedule.width);
-  text +=
-      fmt::format(" as threads, {} pipes, {} stages, {} micro-batches of {}",
-                  schedule.pipes(), schedule.stages(), schedule.micros,
-                  *setup.config.schedule.micro_batch);
-  if (setup.is_emulated()) return text + ", emulated\n";
-  text += fmt::format("\n{}: {} layers, {} parameters, cut at",
-                      name_of(setup.model.details.shape.kind),
-                      setup.model.layers.size(), parameter_count(setup.model));
-  for (const int layer : setup.cut) text += fmt::format(" {}", layer);
-  return text + fmt::format("\ndata: {}, {} samples of {} tokens\n",
-                            setup.config.data.path, setup.data->num_samples(),
-                            setup.model.details.shape.seq);
-}
-
-StepLineOptions step_line_options(const RunSetup& setup) {
-  StepLineOptions options{.steps = *setup.config.train.steps,
-                          .log_every = setup.config.run.log_every};
-  if (setup.is_emulated()) return options;
-  for (const double flops : forward_flops(setup.model)) {
-    options.flops_per_step +=
-        3 * flops * static_cast<double>(setup.global_batch());
+// All ranks as threads of this process.
+int train_here(const RunConfig& config) {
+  Signals signals;
+  const Result<std::unique_ptr<RunSetup>> setup = set_up_here(config);
+  if (!setup) return print_run_errors(setup.errors());
+  const RunSetup& ready = **setup;
+  const std::string& path = config.run.dir;
+  Flights flights(0, num_ranks(ready.schedule));
+  signals.handle({.on_quit = [&] { flights.write(path, {}, "SIGQUIT"); }});
+  Result<RunDirectory> created = RunDirectory::create(path, ready.config);
+  if (!created) return print_run_errors(created.errors());
+  for (const std::string& notice : ready.notices) {
+    std::cerr << "note: " << notice << '\n';
   }
-  options.peak_flops = measure_peak_flops();
-  return options;
-}
-
-// One step as planned, on the measured times of its actions, and as it ran.
-std::string draw_step(const RunSetup& setup, const TrainOutcome& outcome) {
-  const Costs costs = measured_costs(setup.schedule, outcome.trace);
-  const Trace plan = simulate(setup.schedule, costs).trace;
-  const int workers = setup.schedule.workers();
-  const Trace run = one_step(outcome.trace, outcome.steps - 1, workers);
-  std::vector<std::string> names;
-  for (const char* which : {"plan", "run"}) {
-    for (int worker = 0; worker < workers; ++worker) {
-      names.push_back(fmt::format("{} P{}", which, worker));
-    }
-  }
-  return draw_svg(side_by_side(plan, run),
-                  {.title = fmt::format("{}, step {}: as planned and as run",
-                                        setup.schedule.scheme, outcome.steps),
-                   .time_label = "time (s)",
-                   .row_names = names});
-}
-
-void write_trace(const RunDirectory& directory, const RunSetup& setup,
-                 const TrainOutcome& outcome) {
-  std::ofstream out(directory.file("trace.json"), std::ios::binary);
-  write_chrome_trace(outcome.trace, 1e6, out);
-  if (!out.flush()) {
-    throw IoError("cannot write " + directory.file("trace.json"));
-  }
-  write_file(directory.file("timeline.svg"), draw_step(setup, outcome));
-}
-
-std::string bad_text(const BadStep& bad) {
-  std::string text = fmt::format("step {}: ", bad.step);
-  if (!bad.place) return text + "gradient or weights are not numbers";
-  return text + fmt::format("stage {}, micro-batch {}: not a number",
-                            bad.place->stage, bad.place->micro);
-}
-
-// Exit code once the workers have ended.
-int finish(const RunDirectory& directory, const RunSetup& setup,
-           const TrainOutcome& outcome) {
-  if (setup.config.run.trace) write_trace(directory, setup, outcome);
-  if (outcome.bad) {
-    std::cerr << "error: " << bad_text(*outcome.bad)
-              << "; the weights are not kept (lower train.lr, set train.clip, "
-                 "or train.on_nan = \"skip\")\n";
-    return kExitNumeric;
-  }
-  if (!setup.is_emulated()) directory.write_weights(setup, outcome.weights);
-  const bool cut_short = outcome.steps < *setup.config.train.steps;
-  return outcome.interrupted && cut_short ? kExitInterrupted : kExitDone;
-}
-
-// What is told of each step. state.json follows about once a second.
-class Teller {
- public:
-  Teller(RunDirectory& directory, const RunSetup& setup)
-      : directory_(directory), line_(step_line_options(setup)) {}
-
-  void tell(const StepReport& report) {
-    directory_.add_metrics(report);
-    line_.show(report);
-    if (Clock::now() < next_state_) return;
-    directory_.write_state("running", report.step, 0);
-    next_state_ = Clock::now() + std::chrono::seconds(1);
-  }
-
- private:
-  RunDirectory& directory_;
-  StepLine line_;
-  Clock::time_point next_state_ = Clock::now();
-};
-
-int train_in(RunDirectory& directory, const RunSetup& setup) {
-  int step = 0;
-  try {
-    Teller teller(directory, setup);
-    const TrainOutcome outcome =
-        train(setup, {.on_step =
-                          [&](const StepReport& report) {
-                            teller.tell(report);
-                            step = report.step;
-                          },
-                      .wants_stop = was_interrupted});
-    const int exit_code = finish(directory, setup, outcome);
-    const bool failed = exit_code != kExitDone && exit_code != kExitInterrupted;
-    directory.write_state(failed ? "failed" : "done", outcome.steps, exit_code);
-    return exit_code;
-  } catch (const std::exception&) {
-    const Failure failure = current_failure();
-    std::cerr << "error: " << failure.text << '\n';
-    directory.write_state("failed", step, failure.exit_code);
-    return failure.exit_code;
-  }
+  std::cerr << layout_text(ready, "threads") << "run directory: " << path
+            << '\n';
+  RunDirectory directory = std::move(created).value();
+  return run_training({.setup = ready,
+                       .directory = &directory,
+                       .flights = flights,
+                       .signals = signals});
 }
 
 }  // namespace
@@ -168,27 +55,23 @@ int run_train(const RunRequest& request) {
                           .needed = "is to come: a run cannot be continued "
                                     "yet"}});
   }
-  const Result<RunConfig> config = read_run_config(request);
-  if (!config) return print_run_errors(config.errors());
-  RunConfig resolved = *config;
-  if (!request.run_dir.empty()) resolved.run.dir = request.run_dir;
-  if (resolved.run.dir.empty()) resolved.run.dir = fresh_directory();
-  const Result<std::unique_ptr<RunSetup>> setup = set_up_here(resolved);
-  if (!setup) return print_run_errors(setup.errors());
-  const RunSetup& ready = **setup;
-  catch_interrupt();
-  Result<RunDirectory> directory =
-      RunDirectory::create(resolved.run.dir, ready.config);
-  if (!directory) return print_run_errors(directory.errors());
-  for (const std::string& notice : ready.notices) {
-    std::cerr << "note: " << notice << '\n';
+  Result<RunConfig> config = read_run_config(request);
+  if (config) {
+    RunConfig resolved = *config;
+    if (!request.run_dir.empty()) resolved.run.dir = request.run_dir;
+    if (resolved.run.dir.empty()) resolved.run.dir = fresh_directory();
+    config = resolved;
   }
-  std::cerr << layout_text(ready) << "run directory: " << resolved.run.dir
-            << '\n';
-  RunDirectory run_directory = std::move(directory).value();
-  const int exit_code = train_in(run_directory, ready);
+  const Launcher launcher = find_launcher();
+  const Result<bool> is_rank = is_mpi_rank(
+      config ? config->run.transport : TransportKind::kAuto, launcher);
+  if (!is_rank) return print_errors(is_rank.errors());
+  // A rank's mistakes are told by rank 0, and end all ranks alike.
+  if (*is_rank) return train_as_rank(config, launcher);
+  if (!config) return print_run_errors(config.errors());
+  const int exit_code = train_here(*config);
   if (exit_code == kExitDone || exit_code == kExitInterrupted) {
-    write_result(resolved.run.dir + "\n", "");
+    write_result(config->run.dir + "\n", "");
   }
   return exit_code;
 }

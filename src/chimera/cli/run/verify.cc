@@ -9,6 +9,7 @@
 #include "chimera/cli/console.h"
 #include "chimera/cli/exit_codes.h"
 #include "chimera/cli/run/failure.h"
+#include "chimera/cli/run/launcher.h"
 #include "chimera/cli/run/run_config.h"
 #include "chimera/cli/run/run_functions.h"
 #include "chimera/cli/values.h"
@@ -61,6 +62,8 @@ int run_verify(const RunRequest& request) {
       values.choice("--dtype", request.dtype, {"float32", "float64"}) == 1;
   options.dtype = wide ? at::kDouble : at::kFloat;
   if (!values.errors().empty()) return print_errors(values.errors());
+  const Diagnostics several = check_single("verify", find_launcher());
+  if (!several.empty()) return print_errors(several);
   const Result<RunConfig> config = read_run_config(request);
   if (!config) return print_run_errors(config.errors());
   const Result<std::unique_ptr<RunSetup>> setup = set_up_here(*config);

@@ -1,0 +1,43 @@
+// How a rank ends when the run is over before its time: it says where it stood
+// and what it knows of the others, leaves its flight recorder and state.json,
+// and exits. Needs nothing of MPI, which may be stuck.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "chimera/cli/run/flights.h"
+#include "chimera/comm/ending.h"
+#include "chimera/comm/transport.h"
+#include "chimera/schedule/schedule.h"
+
+namespace chimera {
+
+class LastWords {
+ public:
+  struct Options {
+    const Schedule& schedule;
+    int rank = 0;
+    std::vector<std::string> rank_names;
+    std::string run_dir;
+    const Flights& flights;
+  };
+
+  explicit LastWords(Options options) : options_(std::move(options)) {}
+
+  // Whose progress is told; outlives this.
+  void set_transport(const Transport& transport) { transport_ = &transport; }
+
+  [[noreturn]] void speak_and_exit(const Ending& ending) const;
+
+ private:
+  [[nodiscard]] std::string text(const Ending& ending) const;
+  [[nodiscard]] std::string place_of(int rank) const;
+  void leave_state(int exit_code) const;
+
+  Options options_;
+  std::atomic<const Transport*> transport_ = nullptr;
+};
+
+}  // namespace chimera

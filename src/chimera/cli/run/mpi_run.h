@@ -1,0 +1,16 @@
+// chimera train as one rank of an MPI world.
+#pragma once
+
+#include "chimera/base/result.h"
+#include "chimera/cli/run/launcher.h"
+#include "chimera/config/run_config.h"
+
+namespace chimera {
+
+// `config` as this rank has read it, or what is wrong with it. Returns the exit
+// code, the same on every rank; where a peer is lost it does not return.
+//   E571 another number of ranks than the schedule has workers
+//   E573 a build without MPI
+int train_as_rank(const Result<RunConfig>& config, Launcher launcher);
+
+}  // namespace chimera

@@ -1,0 +1,73 @@
+#include "chimera/cli/run/signals.h"
+
+#include <csignal>
+#include <ctime>
+#include <iostream>
+
+namespace chimera {
+namespace {
+
+sigset_t ours() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGQUIT}) {
+    sigaddset(&set, signal);
+  }
+  return set;
+}
+
+// As if it had never been taken.
+void die_of(int signal) {
+  std::signal(signal, SIG_DFL);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal);
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  raise(signal);
+}
+
+}  // namespace
+
+Signals::Signals() {
+  const sigset_t set = ours();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  thread_ = std::thread([this] { wait(); });
+}
+
+Signals::~Signals() {
+  is_ending_ = true;
+  thread_.join();
+}
+
+void Signals::handle(const Handlers& handlers) {
+  const std::lock_guard lock(mutex_);
+  handlers_ = handlers;
+}
+
+void Signals::wait() {
+  const sigset_t set = ours();
+  const timespec period{.tv_sec = 0, .tv_nsec = 50'000'000};
+  while (!is_ending_) {
+    const int signal = sigtimedwait(&set, nullptr, &period);
+    if (signal > 0) take(signal);
+  }
+}
+
+void Signals::take(int signal) {
+  const std::lock_guard lock(mutex_);
+  if (!handlers_) return die_of(signal);
+  if (signal == SIGQUIT) {
+    if (handlers_->on_quit) handlers_->on_quit();
+    return;
+  }
+  if (signal == SIGINT && wants_stop_) return die_of(signal);
+  if (!wants_stop_ && !handlers_->is_quiet) {
+    std::cerr << (signal == SIGINT
+                      ? "\nending after this step; Ctrl-C again ends at once\n"
+                      : "\nasked to end: ending after this step\n");
+  }
+  wants_stop_ = true;
+  if (signal == SIGTERM && handlers_->on_terminate) handlers_->on_terminate();
+}
+
+}  // namespace chimera

@@ -1,0 +1,47 @@
+// What the world outside asks of a run. Signals are taken by one thread that
+// waits for them, so that what follows may do anything a thread may do.
+//   SIGINT            end after this step; the second one ends at once
+//   SIGTERM, SIGUSR1  end after this step
+//   SIGQUIT           say what every worker is doing, and go on
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace chimera {
+
+class Signals {
+ public:
+  struct Handlers {
+    std::function<void()> on_terminate;  // SIGTERM; may be empty
+    std::function<void()> on_quit;       // SIGQUIT; may be empty
+    bool is_quiet = false;               // says nothing itself
+  };
+
+  // REQUIRES: made before any other thread, which then leave signals to it.
+  Signals();
+  ~Signals();
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  // From now on these are called, on the waiting thread. Before, a signal ends
+  // the process as ever: there is no step yet after which to end.
+  void handle(const Handlers& handlers);
+
+  [[nodiscard]] bool wants_stop() const { return wants_stop_; }
+
+ private:
+  void wait();
+  void take(int signal);
+
+  std::atomic<bool> wants_stop_ = false;
+  std::atomic<bool> is_ending_ = false;
+  std::mutex mutex_;
+  std::optional<Handlers> handlers_;  // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace chimera

@@ -1,0 +1,164 @@
+#include "chimera/cli/run/training.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iostream>
+
+#include "chimera/base/files.h"
+#include "chimera/cli/exit_codes.h"
+#include "chimera/cli/run/failure.h"
+#include "chimera/cli/run/step_line.h"
+#include "chimera/report/svg.h"
+#include "chimera/simulate/simulate.h"
+#include "chimera/trace/chrome.h"
+#include "chimera/trace/measure.h"
+#include "chimera/train/peak_flops.h"
+
+namespace chimera {
+namespace {
+
+StepLineOptions step_line_options(const RunSetup& setup, int hosts) {
+  StepLineOptions options{.steps = *setup.config.train.steps,
+                          .log_every = setup.config.run.log_every};
+  if (setup.is_emulated()) return options;
+  for (const double flops : forward_flops(setup.model)) {
+    options.flops_per_step +=
+        3 * flops * static_cast<double>(setup.global_batch());
+  }
+  options.peak_flops = hosts * measure_peak_flops();
+  return options;
+}
+
+// One step as planned, on the measured times of its actions, and as it ran.
+std::string draw_step(const RunSetup& setup, const TrainOutcome& outcome) {
+  const Costs costs = measured_costs(setup.schedule, outcome.trace);
+  const Trace plan = simulate(setup.schedule, costs).trace;
+  const int workers = setup.schedule.workers();
+  const Trace run = one_step(outcome.trace, outcome.steps - 1, workers);
+  std::vector<std::string> names;
+  for (const char* which : {"plan", "run"}) {
+    for (int worker = 0; worker < workers; ++worker) {
+      names.push_back(fmt::format("{} P{}", which, worker));
+    }
+  }
+  return draw_svg(side_by_side(plan, run),
+                  {.title = fmt::format("{}, step {}: as planned and as run",
+                                        setup.schedule.scheme, outcome.steps),
+                   .time_label = "time (s)",
+                   .row_names = names});
+}
+
+void write_trace(const RunDirectory& directory, const RunSetup& setup,
+                 const TrainOutcome& outcome) {
+  std::ofstream out(directory.file("trace.json"), std::ios::binary);
+  write_chrome_trace(outcome.trace, 1e6, out);
+  if (!out.flush()) {
+    throw IoError("cannot write " + directory.file("trace.json"));
+  }
+  write_file(directory.file("timeline.svg"), draw_step(setup, outcome));
+}
+
+std::string bad_text(const BadStep& bad) {
+  std::string text = fmt::format("step {}: ", bad.step);
+  if (!bad.place) return text + "gradient or weights are not numbers";
+  return text + fmt::format("stage {}, micro-batch {}: not a number",
+                            bad.place->stage, bad.place->micro);
+}
+
+// How it went; whether it could be written rank 0 knows.
+int code_of(const TrainOutcome& outcome, const RunSetup& setup) {
+  if (outcome.bad) return kExitNumeric;
+  const bool cut_short = outcome.steps < *setup.config.train.steps;
+  return outcome.interrupted && cut_short ? kExitInterrupted : kExitDone;
+}
+
+// Exit code once the workers have ended.
+int finish(const RunDirectory& directory, const RunSetup& setup,
+           const TrainOutcome& outcome) {
+  if (setup.config.run.trace) write_trace(directory, setup, outcome);
+  if (outcome.bad) {
+    std::cerr << "error: " << bad_text(*outcome.bad)
+              << "; the weights are not kept (lower train.lr, set train.clip, "
+                 "or train.on_nan = \"skip\")\n";
+    return kExitNumeric;
+  }
+  if (!setup.is_emulated()) directory.write_weights(setup, outcome.weights);
+  return code_of(outcome, setup);
+}
+
+// What is told of each step. state.json follows about once a second.
+class Teller {
+ public:
+  Teller(RunDirectory& directory, const TrainingContext& context)
+      : directory_(directory),
+        line_(step_line_options(context.setup, context.hosts)) {}
+
+  void tell(const StepReport& report) {
+    directory_.add_metrics(report);
+    line_.show(report);
+    if (Clock::now() < next_state_) return;
+    directory_.write_state("running", report.step, 0);
+    next_state_ = Clock::now() + std::chrono::seconds(1);
+  }
+
+ private:
+  RunDirectory& directory_;
+  StepLine line_;
+  Clock::time_point next_state_ = Clock::now();
+};
+
+}  // namespace
+
+std::string layout_text(const RunSetup& setup, const std::string& workers_are) {
+  const Schedule& schedule = setup.schedule;
+  std::string text =
+      fmt::format("{}: {} workers", schedule.scheme, schedule.workers());
+  if (schedule.width > 1) text += fmt::format(" x {} copies", schedule.width);
+  text += fmt::format(" as {}, {} pipes, {} stages, {} micro-batches of {}",
+                      workers_are, schedule.pipes(), schedule.stages(),
+                      schedule.micros, *setup.config.schedule.micro_batch);
+  if (setup.is_emulated()) return text + ", emulated\n";
+  text += fmt::format("\n{}: {} layers, {} parameters, cut at",
+                      name_of(setup.model.details.shape.kind),
+                      setup.model.layers.size(), parameter_count(setup.model));
+  for (const int layer : setup.cut) text += fmt::format(" {}", layer);
+  return text + fmt::format("\ndata: {}, {} samples of {} tokens\n",
+                            setup.config.data.path, setup.data->num_samples(),
+                            setup.model.details.shape.seq);
+}
+
+int run_training(const TrainingContext& context) {
+  const RunSetup& setup = context.setup;
+  RunDirectory* directory = context.directory;
+  int step = 0;
+  try {
+    std::optional<Teller> teller;
+    if (directory != nullptr) teller.emplace(*directory, context);
+    const TrainOutcome outcome =
+        train(setup,
+              {.on_step =
+                   [&](const StepReport& report) {
+                     teller->tell(report);
+                     step = report.step;
+                   },
+               .wants_stop = [&] { return context.signals.wants_stop(); },
+               .flight = [&](int rank) { return context.flights.at(rank); }},
+              context.site);
+    if (directory == nullptr) return code_of(outcome, setup);
+    const int exit_code = finish(*directory, setup, outcome);
+    const bool failed = exit_code != kExitDone && exit_code != kExitInterrupted;
+    directory->write_state(failed ? "failed" : "done", outcome.steps,
+                           exit_code);
+    return exit_code;
+  } catch (const std::exception&) {
+    const Failure failure = current_failure();
+    std::cerr << "error: " << failure.text << '\n';
+    if (directory == nullptr) return failure.exit_code;
+    context.flights.write(directory->path(), {}, failure.text);
+    directory->write_state("failed", step, failure.exit_code);
+    return failure.exit_code;
+  }
+}
+
+}  // namespace chimera

@@ -1,0 +1,31 @@
+// A run that is set up, from its directory to its exit code: the same whether
+// its ranks are threads or this process is one of them.
+#pragma once
+
+#include <string>
+
+#include "chimera/cli/run/flights.h"
+#include "chimera/cli/run/signals.h"
+#include "chimera/train/run_directory.h"
+#include "chimera/train/setup.h"
+#include "chimera/train/train.h"
+
+namespace chimera {
+
+// "chimera: 4 workers as threads, 2 pipes, ..." and the model and data.
+[[nodiscard]] std::string layout_text(const RunSetup& setup,
+                                      const std::string& workers_are);
+
+struct TrainingContext {
+  const RunSetup& setup;
+  RunDirectory* directory = nullptr;  // null on ranks that only take part
+  Flights& flights;
+  const Signals& signals;
+  TrainSite site = {};
+  int hosts = 1;  // taken to be alike
+};
+
+// Trains, and writes what is left of it. Returns the exit code.
+[[nodiscard]] int run_training(const TrainingContext& context);
+
+}  // namespace chimera

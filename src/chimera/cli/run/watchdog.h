@@ -1,0 +1,28 @@
+// A deadline for calls into MPI that cannot be given one: what takes longer
+// ends the process.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace chimera {
+
+class Watchdog {
+ public:
+  // Exit code 6 unless destroyed in time; `what` is then said.
+  Watchdog(std::string what, std::chrono::duration<double> deadline);
+  ~Watchdog();
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_done_ = false;  // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace chimera

@@ -1,0 +1,89 @@
+// Heartbeats: every rank tells those who may have to wait for it, a few times a
+// second, how far it has come, and notes when it heard theirs. Also the way by
+// which the end of a run is told to all. Used by the Wire's thread.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "chimera/comm/ending.h"
+#include "chimera/comm/mpi/wire.h"
+
+namespace chimera {
+
+class Heart {
+ public:
+  struct Options {
+    MPI_Comm comm = MPI_COMM_NULL;  // of the whole world
+    int first_tag = 0;              // uses two tags
+    std::vector<int> peers;         // symmetric: who hears this one is heard
+    std::function<void(const Ending& ending)> on_ending;  // another rank's
+  };
+
+  static constexpr Clock::duration kPeriod = std::chrono::milliseconds(100);
+
+  Heart(Wire& wire, Options options);
+  Heart(const Heart&) = delete;
+  Heart& operator=(const Heart&) = delete;
+
+  // Sends what is due.
+  void beat(std::uint64_t progress);
+
+  // Tells all other ranks.
+  void tell_all(const Ending& ending);
+
+  // Says farewell: who has done so may fall silent.
+  void say_goodbye() { is_leaving_ = true; }
+  // Everybody has, and it was sent to all.
+  [[nodiscard]] bool is_done() const;
+
+  // What is known of a rank; any thread. Silence is zero after its farewell.
+  [[nodiscard]] std::uint64_t progress_of(int rank) const;
+  [[nodiscard]] Clock::duration silence_of(int rank) const;
+
+ private:
+  struct Beat {
+    std::uint64_t progress = 0;
+    std::uint64_t is_last = 0;
+  };
+  struct Peer {
+    int rank = 0;
+    bool is_sending = false;
+    bool told_goodbye = false;
+    Beat sent;
+  };
+  // What is known of a rank; written by the Wire's thread, read by any.
+  struct Known {
+    std::atomic<std::uint64_t> progress = 0;
+    std::atomic<Clock::rep> heard = 0;
+    std::atomic<bool> has_left = false;
+  };
+  // An Ending as it travels.
+  struct EndingMessage {
+    int exit_code = 0;
+    int origin = -1;
+    int lost = -1;
+    int padding = 0;
+    double silent_s = 0;
+    std::array<char, 2000> reason{};
+  };
+
+  void listen_for_beats();
+  void listen_for_ending();
+
+  Wire& wire_;
+  Options options_;
+  int rank_ = 0;
+  bool is_leaving_ = false;
+  Clock::time_point next_beat_;
+  Beat arrived_;
+  EndingMessage ending_arrived_;
+  EndingMessage ending_sent_;
+  std::vector<Peer> peers_;
+  std::vector<Known> known_;  // [rank]
+};
+
+}  // namespace chimera

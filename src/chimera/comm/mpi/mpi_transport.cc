@@ -1,0 +1,125 @@
+#include "chimera/comm/mpi/mpi_transport.h"
+
+#include <future>
+#include <optional>
+#include <thread>
+
+#include "chimera/comm/comm_error.h"
+#include "chimera/comm/mailbox.h"
+#include "chimera/comm/mpi/communicators.h"
+#include "chimera/comm/mpi/engine.h"
+
+namespace chimera {
+namespace {
+
+class MpiRank final : public MpiTransport {
+  template <class Wait>
+  auto waiting(const Wait& wait) {
+    engine_.worker_waits = true;
+    auto result = wait();
+    engine_.worker_waits = false;
+    return result;
+  }
+
+ public:
+  explicit MpiRank(const MpiOptions& options)
+      : options_(options),
+        comms_(options.groups),
+        engine_(options_, comms_, mailbox_) {}
+
+  [[nodiscard]] int rank() const override { return comms_.rank(); }
+  [[nodiscard]] int size() const override { return comms_.ranks(); }
+
+  void post_receive(const MessageId& id, int from,
+                    const PayloadMaker& make) override {
+    engine_.ask(PostReceive{id, from, make()});
+  }
+
+  void send(const MessageId& id, int to, PayloadPtr payload) override {
+    engine_.ask(Send{id, to, std::move(payload)});
+  }
+
+  Received receive(const MessageId& id, int from) override {
+    std::optional<Received> message =
+        waiting([&] { return mailbox_.take_message(id, from, deadline()); });
+    if (!message) throw TimeoutError("no message came", from);
+    return std::move(*message);
+  }
+
+  void start_collective(const CollectiveId& id,
+                        std::span<const int> /*members*/,
+                        const NumberBuffer& buffer) override {
+    engine_.ask(StartCollective{id, buffer});
+  }
+
+  Span wait_collective(const CollectiveId& id) override {
+    const std::optional<Span> span =
+        waiting([&] { return mailbox_.take_collective(id, deadline()); });
+    if (!span) {
+      throw TimeoutError("a gradient sum did not complete", missing(id));
+    }
+    return *span;
+  }
+
+  void start_vote(int step, const Ballot& ballot) override {
+    engine_.ask(StartVote{step, ballot});
+  }
+
+  Ballot wait_vote(int step) override {
+    const std::optional<Ballot> result =
+        waiting([&] { return mailbox_.take_vote(step, deadline()); });
+    if (!result) {
+      throw TimeoutError("a vote did not complete", missing(std::nullopt));
+    }
+    return *result;
+  }
+
+  void report_progress(std::uint64_t progress) override {
+    engine_.progress.store(progress, std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t progress_of(int rank) const override {
+    return rank == this->rank() ? engine_.progress.load()
+                                : engine_.heart().progress_of(rank);
+  }
+  [[nodiscard]] double silence_of(int rank) const override {
+    return std::chrono::duration<double>(engine_.heart().silence_of(rank))
+        .count();
+  }
+
+  // The process ends once the others have been told; until then nothing that
+  // they may still read goes away.
+  void abort(const std::string& /*reason*/) noexcept override {
+    const Cause cause = options_.cause();
+    engine_.watch().give_up({.exit_code = cause.exit_code,
+                             .origin = rank(),
+                             .reason = cause.reason});
+    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+  }
+
+  void hurry() override { engine_.watch().hurry(); }
+
+ private:
+  [[nodiscard]] Clock::time_point deadline() const {
+    return Clock::now() +
+           std::chrono::duration_cast<Clock::duration>(options_.deadline);
+  }
+
+  int missing(const std::optional<CollectiveId>& collective) {
+    std::promise<int> answer;
+    engine_.ask(Question{collective, &answer});
+    return answer.get_future().get();
+  }
+
+  const MpiOptions options_;
+  Mailbox mailbox_;
+  Communicators comms_;
+  Engine engine_;
+};
+
+}  // namespace
+
+std::unique_ptr<MpiTransport> make_mpi_transport(const MpiOptions& options) {
+  return std::make_unique<MpiRank>(options);
+}
+
+}  // namespace chimera

@@ -1,0 +1,48 @@
+// A rank that is a process of an MPI world. Everything MPI is done by one
+// communication thread, which sleeps between polls: Open MPI moves nothing
+// while nobody calls it, and its blocking calls spin (bench/results has the
+// measurements). The worker only ever waits on a condition variable, so every
+// wait has its deadline.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "chimera/comm/ending.h"
+#include "chimera/comm/link_clock.h"
+#include "chimera/comm/transport.h"
+
+namespace chimera {
+
+struct MpiOptions {
+  std::chrono::duration<double> deadline{300};
+  LinkSpeed links = {};  // slowed for emulated runs
+  // By group number, ascending ranks; those of one rank need nothing.
+  std::vector<std::vector<int>> groups;
+  // Ranks that this one exchanges messages or sums with; symmetric.
+  std::vector<int> peers;
+
+  // What the exception that is being handled means, as every rank shall learn
+  // it. Called by abort(), in the catch block.
+  std::function<Cause()> cause;
+  // Ends the process, as the run is over on every rank: what MPI still has
+  // under way can be neither finished nor recalled. Called once, on a thread of
+  // its own; must not return.
+  std::function<void(const Ending& ending)> end;
+};
+
+// REQUIRES: MPI is initialised with MPI_THREAD_SERIALIZED at least, nobody else
+// calls it while this lives, and all ranks make and destroy theirs in the same
+// order.
+[[nodiscard]] std::unique_ptr<class MpiTransport> make_mpi_transport(
+    const MpiOptions& options);
+
+class MpiTransport : public Transport {
+ public:
+  // The launcher wants us gone (SIGTERM): perhaps because a peer died, which is
+  // then found out quickly. Any thread.
+  virtual void hurry() = 0;
+};
+
+}  // namespace chimera

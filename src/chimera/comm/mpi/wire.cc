@@ -1,0 +1,123 @@
+#include "chimera/comm/mpi/wire.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "chimera/comm/mpi/mpi_error.h"
+
+namespace chimera {
+namespace {
+
+// MPI counts bytes in an int.
+constexpr std::size_t kLongestPiece = std::size_t{1} << 30;
+
+std::size_t pieces_of(std::size_t bytes) {
+  return std::max<std::size_t>(1, (bytes + kLongestPiece - 1) / kLongestPiece);
+}
+
+}  // namespace
+
+Wire::Wire(const LinkSpeed& links, int ranks)
+    : links_(links, ranks), is_slowed_(!links.is_free()) {}
+
+Wire::~Wire() {
+  for (MPI_Request& request : requests_) {
+    MPI_Cancel(&request);
+    MPI_Request_free(&request);
+  }
+}
+
+Wire::Done Wire::once_all(std::size_t pieces, Done done) {
+  if (pieces == 1) return done;
+  auto left = std::make_shared<std::size_t>(pieces);
+  return [left, done = std::move(done)](const MPI_Status& status) {
+    if (--*left == 0) done(status);
+  };
+}
+
+// Pieces of one message arrive in the order in which they were sent.
+void Wire::receive(const MpiAddress& from, std::span<std::byte> into,
+                   Done done) {
+  const Done piece_done = once_all(pieces_of(into.size()), std::move(done));
+  do {
+    const std::span piece = into.first(std::min(into.size(), kLongestPiece));
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Irecv(piece.data(), static_cast<int>(piece.size()), MPI_BYTE,
+                        from.rank, from.tag, from.comm, &request),
+              "MPI_Irecv");
+    add(request, piece_done);
+    into = into.subspan(piece.size());
+  } while (!into.empty());
+}
+
+void Wire::send(const MpiAddress& to, int link,
+                std::span<const std::byte> bytes, Done done) {
+  if (!is_slowed_ || link == kNoLink)
+    return start_send(to, bytes, std::move(done));
+  // Only this rank's own row of links: a link belongs to who sends on it.
+  const Clock::time_point due = links_.message(0, link, bytes.size()).end;
+  held_.emplace(due, Held{to, bytes, std::move(done)});
+}
+
+void Wire::start_send(const MpiAddress& to, std::span<const std::byte> bytes,
+                      Done done) {
+  const Done piece_done = once_all(pieces_of(bytes.size()), std::move(done));
+  do {
+    const std::span piece = bytes.first(std::min(bytes.size(), kLongestPiece));
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Isend(piece.data(), static_cast<int>(piece.size()), MPI_BYTE,
+                        to.rank, to.tag, to.comm, &request),
+              "MPI_Isend");
+    add(request, piece_done);
+    bytes = bytes.subspan(piece.size());
+  } while (!bytes.empty());
+}
+
+void Wire::add(MPI_Request request, Done done) {
+  requests_.push_back(request);
+  dones_.push_back(std::move(done));
+}
+
+Clock::time_point Wire::next_due() const {
+  return held_.empty() ? Clock::time_point::max() : held_.begin()->first;
+}
+
+bool Wire::advance() {
+  bool moved = false;
+  while (!held_.empty() && held_.begin()->first <= Clock::now()) {
+    Held held = std::move(held_.extract(held_.begin()).mapped());
+    start_send(held.to, held.bytes, std::move(held.done));
+    moved = true;
+  }
+  if (requests_.empty()) return moved;
+  indices_.resize(requests_.size());
+  statuses_.resize(requests_.size());
+  int count = 0;
+  check_mpi(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(),
+                         &count, indices_.data(), statuses_.data()),
+            "MPI_Testsome");
+  if (count == MPI_UNDEFINED || count == 0) return moved;
+  // What follows may start new messages, so the finished ones leave first, the
+  // highest index first, so that the others keep theirs.
+  std::vector<std::pair<Done, MPI_Status>> finished;
+  finished.reserve(count);
+  for (int i = 0; i < count; ++i) {
+    finished.emplace_back(std::move(dones_[indices_[i]]), statuses_[i]);
+  }
+  std::sort(indices_.begin(), indices_.begin() + count, std::greater<>());
+  for (int i = 0; i < count; ++i) {
+    requests_[indices_[i]] = requests_.back();
+    requests_.pop_back();
+    if (static_cast<std::size_t>(indices_[i]) + 1 < dones_.size()) {
+      dones_[indices_[i]] = std::move(dones_.back());
+    }
+    dones_.pop_back();
+  }
+  for (const auto& [done, status] : finished) {
+    if (done) done(status);
+  }
+  return true;
+}
+
+}  // namespace chimera
