@@ -7,88 +7,23 @@
 // with CHIMERA_GRID=full with all of them.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <atomic>
 
-#include "chimera/base/counter_random.h"
-#include "chimera/base/files.h"
-#include "chimera/config/parse.h"
-#include "chimera/train/train.h"
 #include "chimera/train/verify.h"
 #include "tests/grid.h"
+#include "tests/training_cases.h"
 
 namespace chimera {
 namespace {
 
-// 2,000 random ids below 50 as a .bin file.
-std::string token_file() {
-  static const std::string kPath = [] {
-    std::string bytes;
-    const CounterRandom random(RandomUse::kSampleOrder, {7});
-    for (int i = 0; i < 2000; ++i) {
-      bytes.push_back(static_cast<char>(random.below(i, 50)));
-      bytes.push_back('\0');
-    }
-    std::string path = ::testing::TempDir() + "chimera_parity_" +
-                       std::to_string(getpid()) + ".bin";
-    write_file(path, bytes);
-    return path;
-  }();
-  return kPath;
-}
-
-struct Extras {
-  int width = 1;
-  bool recompute = false;
-  bool tied = false;
-  bool dropout = false;
-  const char* sync = "end";
-  const char* kind = "gpt2";
-};
-
-std::string text_of(const Extras& extras) {
-  return fmt::format(
-      " W={}{}{}{} {} {}", extras.width, extras.recompute ? " recompute" : "",
-      extras.tied ? " tied" : "", extras.dropout ? " dropout" : "", extras.sync,
-      extras.kind);
-}
-
-Extras combination(int number) {
-  const char* const syncs[] = {"end", "eager", "eager-opt"};
-  Extras extras;
-  extras.sync = syncs[number % 3];
-  number /= 3;
-  extras.width = 1 + number % 2;
-  extras.recompute = number / 2 % 2 != 0;
-  extras.tied = number / 4 % 2 != 0;
-  extras.dropout = number / 8 % 2 != 0;
-  extras.kind = number / 16 % 2 != 0 ? "bert" : "gpt2";
-  return extras;
-}
-constexpr int kCombinations = 96;
-
-RunConfig config_of(const ScheduleSpec& spec, const Extras& extras) {
-  const Layout layout = resolve(spec).value();
-  const std::string text = fmt::format(
-      "[model]\nkind=\"{}\"\nlayers=6\nhidden=16\nheads=2\nvocab=50\nseq=12\n"
-      "dropout={}\ntie_embeddings={}\n"
-      "[schedule]\nscheme=\"{}\"\ndepth={}\nmicros={}\npipes={}\nchunks={}\n"
-      "scale=\"{}\"\nmicro_batch=2\nwidth={}\nrecompute={}\nsync=\"{}\"\n"
-      "[train]\nsteps=2\nlr=0.01\nthreads=1\n[data]\npath=\"{}\"\n",
-      extras.kind, extras.dropout ? "0.1" : "0.0", extras.tied, spec.scheme,
-      spec.depth, spec.micros, layout.pipes, layout.chunks, name_of(spec.scale),
-      extras.width, extras.recompute, extras.sync, token_file());
-  const Result<RunConfig> config = parse_training_config(text, "test", {});
-  if (!config) throw std::runtime_error(to_string(config.errors()[0]));
-  return *config;
-}
-
-std::unique_ptr<RunSetup> setup_of(const RunConfig& config) {
-  Result<std::unique_ptr<RunSetup>> setup = set_up(config, {.host_cores = 2});
-  if (!setup) throw std::runtime_error(to_string(setup.errors()[0]));
-  return std::move(setup).value();
-}
+using testing::combination;
+using testing::config_of;
+using testing::Extras;
+using testing::kCombinations;
+using testing::Outcome;
+using testing::outcome_of;
+using testing::setup_of;
 
 std::string worst(const VerifyReport& report) {
   const TensorCheck& check = report.checks.front();
@@ -178,23 +113,6 @@ TEST(Parity, ADifferenceIsFound) {
     return value;
   };
   EXPECT_FALSE(verify(*setup, {.steps = 1}).passes());
-}
-
-struct Outcome {
-  std::vector<double> numbers;  // losses and norms
-  std::vector<NamedTensor> weights;
-};
-
-Outcome outcome_of(const RunSetup& setup) {
-  Outcome outcome;
-  outcome.weights =
-      train(setup, {.on_step =
-                        [&](const StepReport& report) {
-                          outcome.numbers.push_back(report.loss);
-                          outcome.numbers.push_back(report.grad_norm);
-                        }})
-          .weights;
-  return outcome;
 }
 
 void expect_same_bits(const Outcome& a, const Outcome& b) {

@@ -277,7 +277,7 @@ class Refuses(Base):
         self.refused("E550", "schedule.depth=8", "schedule.micros=8")
         self.refused("E551", "schedule.cut=[0, 1]")
         self.refused("E561", "schedule.scheme=pipedream", "train.clip=1")
-        self.refused("E564", "run.transport=mpi")
+        self.refused("E571", "run.transport=mpi")
         self.refused("E569", "train.eval_every=1")
         self.refused("E008", "train.threads=5000")
 

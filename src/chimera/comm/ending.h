@@ -1,6 +1,7 @@
 // Why a run between processes ends before its time, as every rank learns it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace chimera {
@@ -13,10 +14,13 @@ struct Cause {
 
 struct Ending {
   int exit_code = 0;
-  int origin = -1;      // the rank that found out
-  int lost = -1;        // the rank that is not heard any more; -1 = none
-  double silent_s = 0;  // for how long
-  std::string reason;   // of a rank that failed by itself
+  int origin = -1;     // the rank that found out
+  std::string reason;  // of a rank that failed by itself
+
+  int lost = -1;               // a rank that is lost; -1 = none
+  bool is_dead = false;        // its process has ended; else it is only silent
+  double silent_s = 0;         // for so long
+  std::uint64_t progress = 0;  // how far it had come
 };
 
 }  // namespace chimera

@@ -38,6 +38,14 @@ std::vector<int> member_ranks(const Schedule& schedule, const SumGroup& group) {
   return ranks;
 }
 
+std::vector<std::vector<int>> group_ranks(const Schedule& lowered) {
+  std::vector<std::vector<int>> ranks;
+  for (const SumGroup& group : lowered.groups) {
+    ranks.push_back(member_ranks(lowered, group));
+  }
+  return ranks;
+}
+
 std::vector<int> stages_of(const Placement& placement, int worker) {
   std::vector<int> stages;
   for (const std::vector<int>& pipe : placement.worker_of) {

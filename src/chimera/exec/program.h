@@ -22,6 +22,10 @@ struct RankPlace {
 [[nodiscard]] std::vector<int> member_ranks(const Schedule& schedule,
                                             const SumGroup& group);
 
+// The same of every group, by number.
+[[nodiscard]] std::vector<std::vector<int>> group_ranks(
+    const Schedule& lowered);
+
 // The stages that a worker holds, each once, ascending.
 [[nodiscard]] std::vector<int> stages_of(const Placement& placement,
                                          int worker);

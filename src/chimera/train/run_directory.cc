@@ -78,6 +78,11 @@ void RunDirectory::add_metrics(const StepReport& report) {
   if (!metrics_) throw IoError("cannot write " + file("metrics.jsonl"));
 }
 
+bool RunDirectory::was_ended() const {
+  const Result<std::string> text = read_file(file("state.json"));
+  return text && text->find("\"failed\"") != std::string::npos;
+}
+
 void RunDirectory::write_weights(
     const RunSetup& setup, const std::vector<NamedTensor>& weights) const {
   std::vector<TensorView> views;

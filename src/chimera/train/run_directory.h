@@ -41,6 +41,9 @@ class RunDirectory {
   void write_state(const std::string& state, int step, int exit_code) const {
     chimera::write_state(path_, {state, step, exit_code});
   }
+  // Whether another rank has said in state.json that the run has failed: it
+  // thought that this process was dead.
+  [[nodiscard]] bool was_ended() const;
   void write_weights(const RunSetup& setup,
                      const std::vector<NamedTensor>& weights) const;
 

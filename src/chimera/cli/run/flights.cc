@@ -19,10 +19,12 @@ void Flights::write(const std::string& run_directory,
     std::filesystem::create_directories(run_directory + "/flight");
     for (std::size_t i = 0; i < recorders_.size(); ++i) {
       const std::size_t rank = first_ + i;
-      std::string text = rank < rank_names.size()
-                             ? rank_names[rank]
-                             : "rank " + std::to_string(rank);
-      text += ": " + reason + "\n" + recorders_[i]->text();
+      const std::string name = rank < rank_names.size()
+                                   ? rank_names[rank]
+                                   : "rank " + std::to_string(rank);
+      const std::string title =
+          reason.starts_with(name) ? reason : name + ": " + reason;
+      const std::string text = title + "\n" + recorders_[i]->text();
       write_file(
           run_directory + "/flight/rank_" + std::to_string(rank) + ".txt",
           text);

@@ -10,29 +10,39 @@
 
 namespace chimera {
 
-std::string LastWords::place_of(int rank) const {
-  const Transport* transport = transport_;
-  return describe_progress(
-      options_.schedule, rank,
-      transport == nullptr ? 0 : transport->progress_of(rank));
-}
-
 std::string LastWords::text(const Ending& ending) const {
   const std::string& me = options_.rank_names[options_.rank];
-  const std::string here = me + ", " + place_of(options_.rank) + ": ";
-  if (ending.lost >= 0) {
+  const Transport* transport = transport_;
+  const std::uint64_t mine =
+      transport == nullptr ? 0 : transport->progress_of(options_.rank);
+  const std::string here =
+      me + ", " + describe_progress(options_.schedule, options_.rank, mine) +
+      ": ";
+  if (ending.lost == options_.rank) {
     return here + fmt::format(
-                      "lost {}, not heard for {:.1f} s; its last action was: "
-                      "{}; it was killed or stopped, or its host or link is "
-                      "down",
-                      options_.rank_names[ending.lost], ending.silent_s,
-                      place_of(ending.lost));
+                      "was not heard by {} for {:.1f} s, which has "
+                      "ended the run: was it stopped?",
+                      options_.rank_names[ending.origin], ending.silent_s);
+  }
+  if (ending.lost >= 0) {
+    const std::string how =
+        ending.is_dead ? "its process has died"
+                       : fmt::format(
+                             "not heard for {:.1f} s: stopped, or its host or "
+                             "link is down",
+                             ending.silent_s);
+    return here + fmt::format("lost {}: {}; its last action was: {}",
+                              options_.rank_names[ending.lost], how,
+                              describe_progress(options_.schedule, ending.lost,
+                                                ending.progress));
   }
   if (ending.origin == options_.rank || ending.origin < 0) {
     return ending.reason.starts_with(me) ? ending.reason : here + ending.reason;
   }
-  return here + fmt::format("ended by {}: {}",
-                            options_.rank_names[ending.origin], ending.reason);
+  const std::string& origin = options_.rank_names[ending.origin];
+  return here + (ending.reason.starts_with(origin)
+                     ? "ended, as " + ending.reason
+                     : "ended by " + origin + ": " + ending.reason);
 }
 
 // Where the run directory is shared by all hosts any rank may say how it ended;
@@ -53,7 +63,7 @@ void LastWords::leave_state(int exit_code) const {
   }
 }
 
-void LastWords::speak_and_exit(const Ending& ending) const {
+void LastWords::speak(const Ending& ending) const {
   const std::string said = text(ending);
   // One write, so that lines of several ranks do not mix.
   const std::string line = "error: " + said + "\n";
@@ -62,7 +72,12 @@ void LastWords::speak_and_exit(const Ending& ending) const {
   }
   options_.flights.write(options_.run_dir, options_.rank_names, said);
   leave_state(ending.exit_code);
-  _exit(ending.exit_code);
+}
+
+// The code may have changed since it spoke.
+void LastWords::leave(int exit_code) const {
+  leave_state(exit_code);
+  _exit(exit_code);
 }
 
 }  // namespace chimera

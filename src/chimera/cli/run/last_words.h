@@ -29,11 +29,11 @@ class LastWords {
   // Whose progress is told; outlives this.
   void set_transport(const Transport& transport) { transport_ = &transport; }
 
-  [[noreturn]] void speak_and_exit(const Ending& ending) const;
+  void speak(const Ending& ending) const;
+  [[noreturn]] void leave(int exit_code) const;
 
  private:
   [[nodiscard]] std::string text(const Ending& ending) const;
-  [[nodiscard]] std::string place_of(int rank) const;
   void leave_state(int exit_code) const;
 
   Options options_;

@@ -214,18 +214,15 @@ std::vector<std::string> RankRun::rank_names() const {
 }
 
 MpiOptions RankRun::transport_options() {
-  MpiOptions options{
+  return {
       .deadline = std::chrono::duration<double>(setup_->config.run.timeout_s),
       .links = link_speed(*setup_),
+      .groups = group_ranks(schedule()),
       .peers = peer_ranks(schedule(), session_.rank()),
       .cause = [] {
         const Failure failure = current_failure();
         return Cause{failure.exit_code, failure.text};
       }};
-  for (const SumGroup& group : schedule().groups) {
-    options.groups.push_back(member_ranks(schedule(), group));
-  }
-  return options;
 }
 
 // All ranks end with rank 0's code, once it has written what is to be written.
@@ -257,7 +254,8 @@ int RankRun::train() {
                    .run_dir = verdict_.run_dir,
                    .flights = flights});
   MpiOptions options = transport_options();
-  options.end = [&](const Ending& ending) { words.speak_and_exit(ending); };
+  options.speak = [&](const Ending& ending) { words.speak(ending); };
+  options.leave = [&](int exit_code) { words.leave(exit_code); };
   std::unique_ptr<MpiTransport> transport;
   {
     const Watchdog watchdog("setting up communicators", options.deadline);

@@ -61,7 +61,10 @@ void Signals::take(int signal) {
     return;
   }
   if (signal == SIGINT && wants_stop_) return die_of(signal);
-  if (!wants_stop_ && !handlers_->is_quiet) {
+  // A launcher sends SIGTERM when all is over anyway.
+  const bool is_quiet =
+      handlers_->is_quiet || (signal == SIGTERM && handlers_->on_terminate);
+  if (!wants_stop_ && !is_quiet) {
     std::cerr << (signal == SIGINT
                       ? "\nending after this step; Ctrl-C again ends at once\n"
                       : "\nasked to end: ending after this step\n");

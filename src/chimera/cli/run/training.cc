@@ -9,6 +9,7 @@
 #include "chimera/cli/exit_codes.h"
 #include "chimera/cli/run/failure.h"
 #include "chimera/cli/run/step_line.h"
+#include "chimera/comm/comm_error.h"
 #include "chimera/report/svg.h"
 #include "chimera/simulate/simulate.h"
 #include "chimera/trace/chrome.h"
@@ -98,6 +99,9 @@ class Teller {
     directory_.add_metrics(report);
     line_.show(report);
     if (Clock::now() < next_state_) return;
+    if (directory_.was_ended()) {
+      throw CommError("the other ranks have ended this run without this one");
+    }
     directory_.write_state("running", report.step, 0);
     next_state_ = Clock::now() + std::chrono::seconds(1);
   }

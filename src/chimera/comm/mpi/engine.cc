@@ -23,11 +23,13 @@ constexpr Clock::duration kLongestWaiting = std::chrono::microseconds(150);
 
 constexpr int kPeerLost = 5;  // the contract's exit code
 
-std::vector<Watch::Peer> processes(const std::vector<int>& ranks,
-                                   const Communicators& comms) {
-  std::vector<Watch::Peer> peers;
-  for (const int rank : ranks) peers.push_back({rank, comms.local_pid(rank)});
-  return peers;
+std::vector<Watch::Process> processes(const Communicators& comms) {
+  std::vector<Watch::Process> here;
+  for (int rank = 0; rank < comms.ranks(); ++rank) {
+    const int pid = comms.local_pid(rank);
+    if (rank != comms.rank() && pid != 0) here.push_back({rank, pid});
+  }
+  return here;
 }
 
 }  // namespace
@@ -50,11 +52,15 @@ Engine::Engine(const MpiOptions& options, const Communicators& comms,
              }),
       watch_(
           {.rank = comms.rank(),
-           .peers = processes(options.peers, comms),
+           .peers = options.peers,
+           .processes = processes(comms),
            .silence =
                std::chrono::duration_cast<Clock::duration>(options.deadline),
            .silence_of = [this](int rank) { return heart_.silence_of(rank); },
-           .end = options.end}) {
+           .progress_of = [this](int rank) { return heart_.progress_of(rank); },
+           .forgive = [this] { heart_.forgive(); },
+           .speak = options.speak,
+           .leave = options.leave}) {
   make_groups(comms);
   thread_ = std::thread([this] { run(); });
 }
@@ -174,10 +180,9 @@ void Engine::begin(const Question& question) {
 
 // Also what another rank told us: it may not have reached everybody.
 void Engine::tell_ending() {
-  if (has_told_) return;
   const std::optional<Ending> ending = watch_.ending();
-  if (!ending) return;
-  has_told_ = true;
+  if (!ending || ending->exit_code == told_) return;
+  told_ = ending->exit_code;
   heart_.tell_all(*ending);
 }
 

@@ -45,7 +45,7 @@ struct StartVote {
 };
 struct Question {                          // whom does this wait for?
   std::optional<CollectiveId> collective;  // none: the vote
-  std::promise<int>* answer = nullptr;
+  std::shared_ptr<std::promise<int>> answer;
 };
 using Request =
     std::variant<PostReceive, Send, StartCollective, StartVote, Question>;
@@ -94,7 +94,7 @@ class Engine {
   VoteRounds votes_;
   std::vector<std::unique_ptr<GroupSums>> sums_;     // by group; null if local
   std::vector<std::unique_ptr<GroupSums>> gathers_;  // by group
-  bool has_told_ = false;
+  int told_ = 0;  // the exit code that all others have been told
   Clock::time_point last_event_;
   int polls_in_vain_ = 0;
   std::vector<Request> taken_;

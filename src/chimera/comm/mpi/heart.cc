@@ -23,7 +23,7 @@ Heart::Heart(Wire& wire, Options options)
       known_(size_of(options_.comm)) {
   MPI_Comm_rank(options_.comm, &rank_);
   for (const int rank : options_.peers) peers_.push_back({.rank = rank});
-  for (Known& known : known_) known.heard = now();
+  forgive();
   listen_for_beats();
   listen_for_ending();
 }
@@ -47,9 +47,11 @@ void Heart::listen_for_ending() {
                   const EndingMessage& message = ending_arrived_;
                   options_.on_ending({.exit_code = message.exit_code,
                                       .origin = message.origin,
+                                      .reason = message.reason.data(),
                                       .lost = message.lost,
+                                      .is_dead = message.is_dead != 0,
                                       .silent_s = message.silent_s,
-                                      .reason = message.reason.data()});
+                                      .progress = message.progress});
                   listen_for_ending();
                 });
 }
@@ -73,17 +75,27 @@ void Heart::beat(std::uint64_t progress) {
 }
 
 void Heart::tell_all(const Ending& ending) {
-  ending_sent_ = {.exit_code = ending.exit_code,
-                  .origin = ending.origin,
-                  .lost = ending.lost,
-                  .silent_s = ending.silent_s};
+  EndingMessage& message = endings_sent_.emplace_back();
+  message = {.exit_code = ending.exit_code,
+             .origin = ending.origin,
+             .lost = ending.lost,
+             .is_dead = ending.is_dead ? 1 : 0,
+             .silent_s = ending.silent_s,
+             .progress = ending.progress};
   std::copy_n(ending.reason.data(),
-              std::min(ending.reason.size(), ending_sent_.reason.size() - 1),
-              ending_sent_.reason.data());
-  for (int rank = 0; rank < static_cast<int>(known_.size()); ++rank) {
-    if (rank == rank_ || rank == ending.lost) continue;
+              std::min(ending.reason.size(), message.reason.size() - 1),
+              message.reason.data());
+  const auto tell = [&](int rank) {
     wire_.send({options_.comm, rank, options_.first_tag + 1}, Wire::kNoLink,
-               std::as_bytes(std::span(&ending_sent_, 1)), {});
+               std::as_bytes(std::span(&message, 1)), {});
+  };
+  for (int rank = 0; rank < static_cast<int>(known_.size()); ++rank) {
+    if (rank != rank_ && rank != ending.lost) tell(rank);
+  }
+  // It may only have been stopped, and learns this when it wakes up. Last, as
+  // sending to the dead may hang.
+  if (ending.lost >= 0 && ending.lost != rank_ && !ending.is_dead) {
+    tell(ending.lost);
   }
 }
 
@@ -91,6 +103,10 @@ bool Heart::is_done() const {
   return std::all_of(peers_.begin(), peers_.end(), [this](const Peer& peer) {
     return peer.told_goodbye && known_[peer.rank].has_left;
   });
+}
+
+void Heart::forgive() {
+  for (Known& known : known_) known.heard = now();
 }
 
 std::uint64_t Heart::progress_of(int rank) const {

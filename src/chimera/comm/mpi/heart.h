@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <vector>
 
@@ -43,6 +44,8 @@ class Heart {
   // What is known of a rank; any thread. Silence is zero after its farewell.
   [[nodiscard]] std::uint64_t progress_of(int rank) const;
   [[nodiscard]] Clock::duration silence_of(int rank) const;
+  // As if everybody had just been heard; any thread.
+  void forgive();
 
  private:
   struct Beat {
@@ -66,8 +69,9 @@ class Heart {
     int exit_code = 0;
     int origin = -1;
     int lost = -1;
-    int padding = 0;
+    int is_dead = 0;
     double silent_s = 0;
+    std::uint64_t progress = 0;
     std::array<char, 2000> reason{};
   };
 
@@ -81,7 +85,7 @@ class Heart {
   Clock::time_point next_beat_;
   Beat arrived_;
   EndingMessage ending_arrived_;
-  EndingMessage ending_sent_;
+  std::deque<EndingMessage> endings_sent_;  // each stays where it is
   std::vector<Peer> peers_;
   std::vector<Known> known_;  // [rank]
 };

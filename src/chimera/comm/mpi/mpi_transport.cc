@@ -104,10 +104,13 @@ class MpiRank final : public MpiTransport {
            std::chrono::duration_cast<Clock::duration>(options_.deadline);
   }
 
+  // -1 if the thread does not answer: it hangs inside MPI.
   int missing(const std::optional<CollectiveId>& collective) {
-    std::promise<int> answer;
-    engine_.ask(Question{collective, &answer});
-    return answer.get_future().get();
+    const auto answer = std::make_shared<std::promise<int>>();
+    engine_.ask(Question{collective, answer});
+    std::future<int> rank = answer->get_future();
+    const auto status = rank.wait_for(std::chrono::seconds(1));
+    return status == std::future_status::ready ? rank.get() : -1;
   }
 
   const MpiOptions options_;

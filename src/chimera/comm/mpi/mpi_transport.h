@@ -26,10 +26,11 @@ struct MpiOptions {
   // What the exception that is being handled means, as every rank shall learn
   // it. Called by abort(), in the catch block.
   std::function<Cause()> cause;
-  // Ends the process, as the run is over on every rank: what MPI still has
-  // under way can be neither finished nor recalled. Called once, on a thread of
-  // its own; must not return.
-  std::function<void(const Ending& ending)> end;
+  // The run is over on every rank: says why, at once; then ends the process,
+  // as what MPI still has under way can be neither finished nor recalled. Both
+  // on a thread of their own; the second must not return.
+  std::function<void(const Ending& ending)> speak;
+  std::function<void(int exit_code)> leave;
 };
 
 // REQUIRES: MPI is initialised with MPI_THREAD_SERIALIZED at least, nobody else

@@ -1,6 +1,7 @@
 #include "chimera/comm/mpi/watch.h"
 
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,28 +14,23 @@ namespace {
 constexpr int kPeerLost = 5;  // the contract's exit code
 
 constexpr auto kPeriod = std::chrono::milliseconds(50);
-// Time for a reason to reach the other ranks, and for theirs to come.
-constexpr auto kFarewell = std::chrono::milliseconds(300);
+// mpirun kills the others as soon as the first rank leaves, so all must have
+// spoken before any does.
+constexpr auto kLinger = std::chrono::milliseconds(500);
 // mpirun kills a second after its SIGTERM: that is how long it may take to see
 // who has fallen silent. Several heartbeats long.
 constexpr Clock::duration kHurriedSilence = std::chrono::milliseconds(700);
-
-// -1 where the kernel has none (before Linux 5.3): then silence alone counts.
-int open_pidfd(int pid) {
-  return pid == 0 ? -1 : static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
-}
-
-bool has_exited(int pidfd) {
-  if (pidfd < 0) return false;
-  pollfd query{.fd = pidfd, .events = POLLIN, .revents = 0};
-  return poll(&query, 1, 0) > 0;
-}
+// Late by this much, and the process was stopped, or its host asleep.
+constexpr auto kStopped = std::chrono::seconds(1);
 
 }  // namespace
 
-Watch::Watch(Options options) : options_(std::move(options)) {
-  for (const Peer& peer : options_.peers) {
-    pidfds_.push_back(open_pidfd(peer.pid));
+Watch::Watch(Options options)
+    : options_(std::move(options)), wake_(eventfd(0, EFD_NONBLOCK)) {
+  for (const Process& process : options_.processes) {
+    // Before Linux 5.3 there is none: then silence alone counts.
+    pidfds_.push_back(
+        static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0)));
   }
   thread_ = std::thread([this] { run(); });
 }
@@ -44,21 +40,27 @@ Watch::~Watch() {
     const std::lock_guard lock(mutex_);
     is_ending_ = true;
   }
-  changed_.notify_all();
+  wake();
   thread_.join();
   for (const int pidfd : pidfds_) {
     if (pidfd >= 0) close(pidfd);
   }
+  close(wake_);
+}
+
+void Watch::wake() const {
+  const std::uint64_t one = 1;
+  // Can only fail if it is awake already.
+  if (write(wake_, &one, sizeof one) < 0) return;
 }
 
 void Watch::give_up(const Ending& ending) {
-  const std::lock_guard lock(mutex_);
-  if (!ending_) {
-    end_at_ = Clock::now() + kFarewell;
-  } else if (ending_->exit_code <= ending.exit_code) {
-    return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (ending_ && ending_->exit_code <= ending.exit_code) return;
+    ending_ = ending;
   }
-  ending_ = ending;
+  wake();
 }
 
 std::optional<Ending> Watch::ending() const {
@@ -77,37 +79,71 @@ void Watch::relax() {
 }
 
 void Watch::run() {
+  std::optional<Clock::time_point> leave_at;
+  Clock::time_point last_look = Clock::now();
   std::unique_lock lock(mutex_);
   while (!is_ending_) {
-    if (ending_ && Clock::now() >= end_at_) {
-      const Ending ending = *ending_;
-      lock.unlock();
-      options_.end(ending);
+    const bool is_watching = !ending_ && !is_relaxed_;
+    const std::optional<Ending> ending = ending_;
+    lock.unlock();
+    if (ending && !leave_at) {
+      options_.speak(*ending);
+      leave_at = Clock::now() + kLinger;
+    }
+    if (leave_at && Clock::now() >= *leave_at) {
+      options_.leave(ending->exit_code);
       return;
     }
-    if (!ending_ && !is_relaxed_) {
-      lock.unlock();
+    const std::optional<int> dead = wait_for_death(is_watching);
+    const Clock::time_point now = Clock::now();
+    const bool was_stopped = now - std::exchange(last_look, now) > kStopped;
+    if (was_stopped) {
+      // What others have said meanwhile comes first.
+      options_.forgive();
+      std::this_thread::sleep_for(kPeriod);
+    } else if (dead) {
+      Ending death = lost(*dead);
+      death.is_dead = true;
+      give_up(death);
+    } else if (is_watching) {
       look();
-      lock.lock();
     }
-    changed_.wait_for(lock, kPeriod, [this] { return is_ending_; });
+    lock.lock();
   }
 }
 
-// A death is certain; of several that are silent the longest silent one was
-// probably the first.
+std::optional<int> Watch::wait_for_death(bool is_watching) const {
+  std::vector<pollfd> queries{{.fd = wake_, .events = POLLIN, .revents = 0}};
+  for (const int pidfd : pidfds_) {
+    if (!is_watching) break;
+    queries.push_back({.fd = pidfd, .events = POLLIN, .revents = 0});
+  }
+  const auto period =
+      std::chrono::duration_cast<std::chrono::milliseconds>(kPeriod);
+  if (poll(queries.data(), queries.size(), static_cast<int>(period.count())) <=
+      0) {
+    return std::nullopt;
+  }
+  std::uint64_t count = 0;
+  if (queries[0].revents != 0 && read(wake_, &count, sizeof count) < 0) {
+    return std::nullopt;
+  }
+  for (std::size_t i = 1; i < queries.size(); ++i) {
+    if (queries[i].revents == 0) continue;
+    return options_.processes[i - 1].rank;
+  }
+  return std::nullopt;
+}
+
+// Of several that are silent the longest silent one was probably the first.
 void Watch::look() {
   int most_silent = -1;
   Clock::duration longest{};
-  for (std::size_t i = 0; i < options_.peers.size(); ++i) {
-    const int rank = options_.peers[i].rank;
-    const Clock::duration silence = options_.silence_of(rank);
-    if (silence <= Clock::duration::zero()) continue;  // it has left
-    if (has_exited(pidfds_[i])) return give_up(lost(rank));
-    if (silence > longest) {
-      longest = silence;
-      most_silent = rank;
-    }
+  for (const int peer : options_.peers) {
+    const Clock::duration silence = options_.silence_of(peer);
+    if (silence <= longest) continue;
+    longest = silence;
+    most_silent = peer;
   }
   Clock::duration limit = options_.silence;
   {
@@ -122,7 +158,8 @@ Ending Watch::lost(int rank) const {
   return {.exit_code = kPeerLost,
           .origin = options_.rank,
           .lost = rank,
-          .silent_s = silence.count()};
+          .silent_s = silence.count(),
+          .progress = options_.progress_of(rank)};
 }
 
 }  // namespace chimera

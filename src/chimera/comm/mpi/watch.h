@@ -3,11 +3,10 @@
 // call (it tries to tell mpirun, which is busy killing), so neither finding out
 // nor ending may depend on it.
 //
-// A peer is lost if its process on this host is dead, or if it was not heard
-// for too long: dead, stopped, or cut off.
+// A rank is lost if its process on this host is dead, which is known at once,
+// or if it was not heard for too long: dead, stopped, or cut off.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -21,17 +20,23 @@ namespace chimera {
 
 class Watch {
  public:
-  struct Peer {
+  struct Process {
     int rank = 0;
-    int pid = 0;  // 0 if it is on another host
+    int pid = 0;
   };
   struct Options {
     int rank = 0;
-    std::vector<Peer> peers;
-    Clock::duration silence{};  // longer than this is lost
+    std::vector<int> peers;          // that should be heard
+    std::vector<Process> processes;  // other ranks of this host
+    Clock::duration silence{};       // longer than this is lost
     // How long a rank has not been heard; zero once it has said goodbye.
     std::function<Clock::duration(int rank)> silence_of;
-    std::function<void(const Ending& ending)> end;  // must not return
+    std::function<std::uint64_t(int rank)> progress_of;
+    // This process was stopped itself: nobody can be blamed for the past.
+    std::function<void()> forgive;
+    // Says why the run ends, at once; then, a moment later, ends the process.
+    std::function<void(const Ending& ending)> speak;
+    std::function<void(int exit_code)> leave;  // must not return
   };
 
   explicit Watch(Options options);
@@ -39,33 +44,35 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  // The run ends for this reason, a moment later: what other ranks find out
-  // meanwhile counts too, and the lowest exit code wins, so that all ranks end
-  // with the same. Any thread.
+  // The run ends for this reason. Of several the lowest exit code counts, so
+  // that all ranks end with the same. Any thread.
   void give_up(const Ending& ending);
   // The reason, for telling others. Any thread.
   [[nodiscard]] std::optional<Ending> ending() const;
 
   // The launcher wants us gone: if a peer is dead, say so before it kills us.
   void hurry();
-  // Peers may go from now on.
+  // Others may go from now on.
   void relax();
 
  private:
   void run();
   void look();
+  void wake() const;
+  // Waits until something may have happened; the rank whose process is dead,
+  // if there is one.
+  [[nodiscard]] std::optional<int> wait_for_death(bool is_watching) const;
   [[nodiscard]] Ending lost(int rank) const;
 
   Options options_;
-  std::vector<int> pidfds_;  // by peer; -1 = none
+  int wake_;                 // an eventfd
+  std::vector<int> pidfds_;  // by process; -1 = none
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
   bool is_ending_ = false;  // guarded by mutex_, like all below
   bool is_hurried_ = false;
   bool is_relaxed_ = false;
   std::optional<Ending> ending_;
-  Clock::time_point end_at_;
 
   std::thread thread_;
 };

@@ -1,0 +1,144 @@
+// Ranks as processes give the bits of ranks as threads. One program for all
+// cases, started as `mpirun -n 2|4|8 mpi_test`: every rank walks the same list
+// of them, and rank 0 also runs each in threads and compares.
+//
+// Every scheme and layout that fits the number of ranks is run with one
+// combination of everything else in turn; with CHIMERA_GRID=full with all.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <iostream>
+
+#include "chimera/comm/mpi/mpi_transport.h"
+#include "chimera/comm/mpi/session.h"
+#include "chimera/exec/program.h"
+#include "tests/grid.h"
+#include "tests/training_cases.h"
+
+namespace chimera {
+namespace {
+
+using testing::config_of;
+using testing::Extras;
+using testing::Outcome;
+using testing::outcome_of;
+using testing::setup_of;
+
+const MpiSession* session = nullptr;  // of main
+
+// A test that cannot go on ends its process, and so the job.
+std::unique_ptr<MpiTransport> transport_for(const Schedule& schedule) {
+  return make_mpi_transport({.deadline = std::chrono::seconds(60),
+                             .groups = group_ranks(schedule),
+                             .peers = peer_ranks(schedule, session->rank()),
+                             .cause =
+                                 [] {
+                                   try {
+                                     throw;
+                                   } catch (const std::exception& error) {
+                                     return Cause{1, error.what()};
+                                   }
+                                 },
+                             .speak =
+                                 [](const Ending& ending) {
+                                   std::cerr << "rank " << session->rank()
+                                             << ": " << ending.reason
+                                             << " (rank " << ending.origin
+                                             << ")\n";
+                                 },
+                             .leave = [](int exit_code) { _exit(exit_code); }});
+}
+
+void expect_same_bits(const Outcome& a, const Outcome& b) {
+  EXPECT_EQ(a.numbers, b.numbers);
+  ASSERT_EQ(a.weights.size(), b.weights.size());
+  for (std::size_t i = 0; i < a.weights.size(); ++i) {
+    EXPECT_EQ(a.weights[i].name, b.weights[i].name);
+    EXPECT_TRUE(at::equal(a.weights[i].value, b.weights[i].value))
+        << a.weights[i].name;
+  }
+}
+
+void expect_as_in_threads(const RunConfig& config) {
+  const std::unique_ptr<RunSetup> setup = setup_of(config);
+  Outcome by_mpi;
+  {
+    const auto transport = transport_for(setup->schedule);
+    by_mpi = outcome_of(*setup, {.own = transport.get()});
+  }
+  if (session->rank() == 0) expect_same_bits(by_mpi, outcome_of(*setup));
+}
+
+std::vector<ScheduleSpec> layouts_of_depth(int depth) {
+  std::vector<ScheduleSpec> specs;
+  for (const Scheme& scheme : schemes()) {
+    std::vector<int> micros = {depth, 2 * depth};
+    if (testing::full_grid()) micros.push_back(depth + 1);
+    for (const ScheduleSpec& spec : testing::layouts(scheme, depth, micros)) {
+      // The model has eight layers.
+      if (resolve(spec)->chunks * depth <= 8) specs.push_back(spec);
+    }
+  }
+  return specs;
+}
+
+// Asynchronous schemes leave fewer choices.
+bool fits(const ScheduleSpec& spec, const Extras& extras) {
+  return find_scheme(spec.scheme)->synchronous || !extras.tied;
+}
+
+TEST(Mpi, EverySchemeGivesTheBitsOfThreads) {
+  const int repeats = testing::full_grid() ? testing::kCombinations : 1;
+  int number = 0;
+  int run = 0;
+  for (const int width : {1, 2}) {
+    if (session->size() % width != 0) continue;
+    for (const ScheduleSpec& spec : layouts_of_depth(session->size() / width)) {
+      for (int repeat = 0; repeat < repeats; ++repeat) {
+        Extras extras =
+            testing::combination(number++ * 5 % testing::kCombinations);
+        // The width is given here; with all combinations, each comes twice.
+        if (repeats > 1 && extras.width == 2) continue;
+        extras.width = width;
+        if (!fits(spec, extras)) extras.tied = false;
+        SCOPED_TRACE(testing::text_of(spec) + testing::text_of(extras));
+        RunConfig config = config_of(spec, extras);
+        config.train.shard_update = number % 3 == 0;
+        const bool may_clip = find_scheme(spec.scheme)->synchronous;
+        config.train.clip = may_clip && number % 2 == 0 ? 0.5 : 0;
+        expect_as_in_threads(config);
+        ++run;
+        if (HasFailure()) return;
+      }
+    }
+  }
+  if (session->rank() == 0) std::cout << run << " layouts\n";
+}
+
+// Training pauses for evaluations, whose messages bear the same numbers.
+TEST(Mpi, EvaluationsGiveTheBitsOfThreads) {
+  RunConfig config = config_of({.scheme = "chimera",
+                                .depth = session->size(),
+                                .micros = session->size()},
+                               {.tied = true, .sync = "eager-opt"});
+  config.train.steps = 5;
+  config.train.eval_every = 2;
+  config.data.eval_path = config.data.path;
+  config.run.trace = true;
+  expect_as_in_threads(config);
+}
+
+}  // namespace
+}  // namespace chimera
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  const chimera::MpiSession session;
+  chimera::session = &session;
+  if (session.rank() != 0) {
+    auto& listeners = testing::UnitTest::GetInstance()->listeners();
+    delete listeners.Release(listeners.default_result_printer());
+  }
+  return RUN_ALL_TESTS();
+}

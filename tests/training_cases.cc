@@ -1,0 +1,87 @@
+#include "tests/training_cases.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "chimera/base/counter_random.h"
+#include "chimera/base/files.h"
+#include "chimera/config/parse.h"
+
+namespace chimera::testing {
+namespace {
+
+// 2,000 random ids below 50 as a .bin file.
+std::string token_file() {
+  static const std::string kPath = [] {
+    std::string bytes;
+    const CounterRandom random(RandomUse::kSampleOrder, {7});
+    for (int i = 0; i < 2000; ++i) {
+      bytes.push_back(static_cast<char>(random.below(i, 50)));
+      bytes.push_back('\0');
+    }
+    std::string path = ::testing::TempDir() + "chimera_parity_" +
+                       std::to_string(getpid()) + ".bin";
+    write_file(path, bytes);
+    return path;
+  }();
+  return kPath;
+}
+
+}  // namespace
+
+std::string text_of(const Extras& extras) {
+  return fmt::format(
+      " W={}{}{}{} {} {}", extras.width, extras.recompute ? " recompute" : "",
+      extras.tied ? " tied" : "", extras.dropout ? " dropout" : "", extras.sync,
+      extras.kind);
+}
+
+Extras combination(int number) {
+  const char* const syncs[] = {"end", "eager", "eager-opt"};
+  Extras extras;
+  extras.sync = syncs[number % 3];
+  number /= 3;
+  extras.width = 1 + number % 2;
+  extras.recompute = number / 2 % 2 != 0;
+  extras.tied = number / 4 % 2 != 0;
+  extras.dropout = number / 8 % 2 != 0;
+  extras.kind = number / 16 % 2 != 0 ? "bert" : "gpt2";
+  return extras;
+}
+RunConfig config_of(const ScheduleSpec& spec, const Extras& extras) {
+  const Layout layout = resolve(spec).value();
+  const std::string text = fmt::format(
+      "[model]\nkind=\"{}\"\nlayers=6\nhidden=16\nheads=2\nvocab=50\nseq=12\n"
+      "dropout={}\ntie_embeddings={}\n"
+      "[schedule]\nscheme=\"{}\"\ndepth={}\nmicros={}\npipes={}\nchunks={}\n"
+      "scale=\"{}\"\nmicro_batch=2\nwidth={}\nrecompute={}\nsync=\"{}\"\n"
+      "[train]\nsteps=2\nlr=0.01\nthreads=1\n[data]\npath=\"{}\"\n",
+      extras.kind, extras.dropout ? "0.1" : "0.0", extras.tied, spec.scheme,
+      spec.depth, spec.micros, layout.pipes, layout.chunks, name_of(spec.scale),
+      extras.width, extras.recompute, extras.sync, token_file());
+  const Result<RunConfig> config = parse_training_config(text, "test", {});
+  if (!config) throw std::runtime_error(to_string(config.errors()[0]));
+  return *config;
+}
+
+std::unique_ptr<RunSetup> setup_of(const RunConfig& config) {
+  Result<std::unique_ptr<RunSetup>> setup = set_up(config, {.host_cores = 2});
+  if (!setup) throw std::runtime_error(to_string(setup.errors()[0]));
+  return std::move(setup).value();
+}
+
+Outcome outcome_of(const RunSetup& setup, const TrainSite& site) {
+  Outcome outcome;
+  outcome.weights = train(setup,
+                          {.on_step =
+                               [&](const StepReport& report) {
+                                 outcome.numbers.push_back(report.loss);
+                                 outcome.numbers.push_back(report.grad_norm);
+                               }},
+                          site)
+                        .weights;
+  return outcome;
+}
+
+}  // namespace chimera::testing

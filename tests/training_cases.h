@@ -1,0 +1,41 @@
+// Small models and all that can be combined with a schedule, for tests that
+// train.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "chimera/schedule/scheme.h"
+#include "chimera/train/train.h"
+
+namespace chimera::testing {
+
+// What can be combined with any schedule.
+struct Extras {
+  int width = 1;
+  bool recompute = false;
+  bool tied = false;
+  bool dropout = false;
+  const char* sync = "end";
+  const char* kind = "gpt2";
+};
+
+[[nodiscard]] std::string text_of(const Extras& extras);
+
+inline constexpr int kCombinations = 96;
+[[nodiscard]] Extras combination(int number);
+
+// Two steps on random tokens, in a file of this process.
+[[nodiscard]] RunConfig config_of(const ScheduleSpec& spec,
+                                  const Extras& extras);
+[[nodiscard]] std::unique_ptr<RunSetup> setup_of(const RunConfig& config);
+
+struct Outcome {
+  std::vector<double> numbers;  // losses and norms
+  std::vector<NamedTensor> weights;
+};
+[[nodiscard]] Outcome outcome_of(const RunSetup& setup,
+                                 const TrainSite& site = {});
+
+}  // namespace chimera::testing
