@@ -38,6 +38,7 @@ std::string words_of(const std::string& command) {
   if (command == "schedule" || command == "simulate") {
     return join(scheme_names(), " ");
   }
+  if (command == "init") return "slurm";
   return command == "completion" ? "bash zsh" : "";
 }
 
