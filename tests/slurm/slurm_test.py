@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Training under a real SLURM: two nodes on this machine, see cluster.py.
+
+usage: slurm_test.py CHIMERA_BINARY
+Exit code 77: skipped, as SLURM is not installed or this is not root.
+"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import unittest
+
+import cluster as slurm
+
+CHIMERA = os.path.abspath(sys.argv.pop(1))
+
+# 24 slots of 2 ms: a step of about 50 ms. Real stages would need real cores.
+RUN = """
+[model]
+kind = "emulated"
+forward_ms = [2]
+input_grad_ms = [2]
+weight_grad_ms = [2]
+boundary_bytes = 1000
+grad_bytes = 1000
+[schedule]
+depth = 4
+micros = 8
+micro_batch = 1
+[train]
+steps = 20
+[run]
+timeout_s = 30
+"""
+
+cluster = None  # the one that main() starts
+
+
+class Job(unittest.TestCase):
+    def setUp(self):
+        # A blank and a quote: what the script says must survive the shell.
+        self.folder = cluster.folder / f"{self.id().rpartition('.')[2]} it's"
+        self.folder.mkdir()
+        (self.folder / "run.toml").write_text(RUN)
+
+    def submit(self, *flags):
+        """The job of a script by `chimera init slurm`."""
+        subprocess.run([CHIMERA, "init", "slurm", "-c", "run.toml", "--nodes",
+                        "2", "-o", "job.sh", *flags], cwd=self.folder,
+                       check=True)
+        return cluster.submit("job.sh", cwd=self.folder)
+
+    def run_dir(self, job):
+        return self.folder / "runs" / f"run-{job}"
+
+    def log(self, job):
+        path = self.folder / f"run-{job}.log"
+        return path.read_text() if path.exists() else "(no log)"
+
+    def steps(self, job):
+        path = self.run_dir(job) / "metrics.jsonl"
+        lines = path.read_text().splitlines() if path.exists() else []
+        return [json.loads(line)["step"] for line in lines]
+
+    def state(self, job):
+        return json.loads((self.run_dir(job) / "state.json").read_text())
+
+    def test_a_job_trains_on_two_nodes(self):
+        job = self.submit("--time", "00:05:00")
+        ended = cluster.wait_for(job, 40)
+        self.assertEqual(ended, "COMPLETED", self.log(job))
+        self.assertEqual(self.state(job),
+                         {"state": "done", "step": 20, "exit": 0})
+        self.assertEqual(self.steps(job), list(range(1, 21)))
+        self.assertIn("4 workers on 2 nodes (n[1-2])", self.log(job))
+
+    def test_the_warning_signal_ends_a_run_cleanly(self):
+        job = self.submit("--set", "train.steps=100000")
+        slurm.wait_until("five steps", 20, lambda: len(self.steps(job)) >= 5)
+        # What SLURM does at --signal=USR1@120: the steps, not the script.
+        cluster.run("scancel", "--signal=USR1", job)
+        cluster.wait_for(job, 15)
+        steps = self.steps(job)
+        self.assertLess(len(steps), 100000)
+        self.assertEqual(steps, list(range(1, len(steps) + 1)))
+        state = self.state(job)
+        self.assertEqual(state["step"], len(steps), self.log(job))
+        self.assertIn(state["state"], ("done", "saved"), self.log(job))
+        self.assertIn(state["exit"], (0, 75, 130), self.log(job))
+
+    def test_srun_without_pmix_is_refused(self):
+        # Else each process would train all of the model by itself.
+        run = cluster.run("srun", "-n", 4, "-N", 2, "--ntasks-per-node", 2,
+                          CHIMERA, "train", "-c", "run.toml", "--run-dir",
+                          "alone", cwd=self.folder, check=False)
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertIn("srun --mpi=pmix", run.stderr)
+        self.assertFalse((self.folder / "alone").exists())
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
+def main():
+    global cluster
+    reason = slurm.missing()
+    if reason:
+        print("SKIPPED: no SLURM to test with:", reason, file=sys.stderr)
+        return 77
+    # However this ends, finally must be reached: no daemon stays behind. The
+    # alarm comes before the time-out of ctest, which would kill at once.
+    for end in (signal.SIGTERM, signal.SIGALRM):
+        signal.signal(end, interrupt)
+    signal.alarm(150)
+    cluster = slurm.Cluster()
+    try:
+        cluster.start()
+        return 0 if unittest.main(exit=False).result.wasSuccessful() else 1
+    except Exception:
+        print(cluster.logs(), file=sys.stderr)
+        raise
+    finally:
+        cluster.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
