@@ -508,6 +508,20 @@ class InitSlurm(Base):
         self.assertTrue(os.access(path, os.X_OK))
         self.assertEqual(path.read_text(), self.script())
 
+    def test_every_run_of_the_paper_has_a_job(self):
+        subprocess.run([ROOT / "examples/slurm/make_jobs.sh", CHIMERA,
+                        self.folder], check=True)
+        jobs = {path.stem: path.read_text() for path in
+                self.folder.glob("*.sh")}
+        for name, job in jobs.items():
+            copies, depth = re.search(r"_(\d+)w(\d+)d", name).groups()
+            tasks = str(int(copies) * int(depth))  # one a node, as there
+            options = self.options(job)
+            self.assertEqual((options["ntasks"], options["nodes"]),
+                             (tasks, tasks), name)
+        listed = (ROOT / "examples/slurm/README.md").read_text()
+        self.assertIn(f"all {len(jobs)}, into", listed)
+
     def test_every_mistake_at_once(self):
         codes, text = self.refused(
             "init", "slurm", "-c", self.file("run.toml", self.RUN), "--nodes",
