@@ -4,10 +4,10 @@
 // The bar: measured <= 1.02 x simulated
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <limits>
 
+#include "bench/step_times.h"
 #include "chimera/exec/emulated.h"
 #include "chimera/exec/run_threads.h"
 #include "chimera/exec/worker.h"
@@ -22,22 +22,6 @@ namespace {
 constexpr int kSteps = 21;  // the first is left out: the pipeline is cold
 constexpr int kRuns = 3;
 constexpr double kAction = 0.010;
-
-// Step times: from the end of one step's last event to the end of the next's.
-double median_step(const Trace& trace) {
-  std::vector<double> ends(trace.steps, 0.0);
-  for (const Event& event : trace.events) {
-    if (event.action.op == Op::kN) continue;
-    ends[event.step] = std::max(ends[event.step], event.end);
-  }
-  std::vector<double> times;
-  for (size_t step = 1; step < ends.size(); ++step) {
-    times.push_back(ends[step] - ends[step - 1]);
-  }
-  std::nth_element(times.begin(), times.begin() + times.size() / 2,
-                   times.end());
-  return times[times.size() / 2];
-}
 
 struct Measured {
   double step_s = std::numeric_limits<double>::infinity();

@@ -1,0 +1,160 @@
+// What is simulated is what runs, with a process for each worker: emulated
+// stages of 10 ms actions over MPI, against the simulator. Start it as
+//   mpirun --oversubscribe --bind-to none -n 8 build/mpi_bench
+//
+// The bars: a step measured <= 1.05 x simulated (median of 20, best of 3 runs);
+// over slow links, what sync = eager-opt gains over end is within 20 % of what
+// the simulator says.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "bench/step_times.h"
+#include "chimera/comm/mpi/mpi_transport.h"
+#include "chimera/comm/mpi/session.h"
+#include "chimera/exec/emulated.h"
+#include "chimera/exec/gather.h"
+#include "chimera/exec/worker.h"
+#include "chimera/schedule/lower.h"
+#include "chimera/schedule/scheme.h"
+#include "chimera/simulate/simulate.h"
+#include "chimera/trace/merge.h"
+
+namespace chimera {
+namespace {
+
+constexpr int kSteps = 21;  // the first is left out
+constexpr int kRuns = 3;
+constexpr double kAction = 0.010;
+constexpr int kGatherStep = 1 << 29;
+
+class Bench {
+ public:
+  explicit Bench(const MpiSession& session) : session_(session) {}
+
+  int run() {
+    tell(
+        "| scheme | D | N | simulated ms | measured ms | ratio |\n"
+        "|---|---|---|---|---|---|\n");
+    bool met = true;
+    for (const char* scheme : {"chimera", "1f1b", "zb-h1"}) {
+      const Schedule schedule = make(scheme);
+      met &= compare_step(lower(schedule));
+    }
+    met &= compare_overlap();
+    tell(met ? "bars met\n" : "BAR MISSED\n");
+    return met ? EXIT_SUCCESS : EXIT_FAILURE;
+  }
+
+ private:
+  void tell(const std::string& text) const {
+    if (session_.rank() == 0) fmt::print("{}", text);
+  }
+
+  [[nodiscard]] Schedule make(const std::string& scheme) const {
+    const int depth = session_.size();
+    return make_schedule({.scheme = scheme, .depth = depth, .micros = depth})
+        .value();
+  }
+
+  static Costs plain_costs(const Schedule& lowered) {
+    return uniform_costs(lowered,
+                         {.forward = kAction, .backward = 2 * kAction});
+  }
+
+  bool compare_step(const Schedule& lowered) {
+    const Costs costs = plain_costs(lowered);
+    const double simulated =
+        median_step(simulate(lowered, costs, {.steps = kSteps}).trace);
+    const double measured = measure(lowered, costs);
+    const double ratio = measured / simulated;
+    tell(fmt::format("| {} | {} | {} | {:.2f} | {:.2f} | {:.4f} |\n",
+                     lowered.scheme, lowered.depth, lowered.micros,
+                     simulated * 1e3, measured * 1e3, ratio));
+    return session_.rank() != 0 || ratio <= 1.05;
+  }
+
+  // A sum takes four actions' time on the link, a message a twentieth.
+  bool compare_overlap() {
+    const Schedule schedule = make("chimera");
+    double simulated[2];
+    double measured[2];
+    const Sync ways[] = {Sync::kEnd, Sync::kEagerOpt};
+    for (int way = 0; way < 2; ++way) {
+      const Schedule lowered = lower(schedule, {.sync = ways[way]});
+      Costs costs = plain_costs(lowered);
+      costs.sum_time.reset();
+      costs.latency = 1e-4;
+      costs.time_per_byte = 1e-8;
+      for (StageCosts& stage : costs.stages) {
+        stage.gradient_bytes = 4e6;
+        stage.boundary_bytes = 5e4;
+      }
+      simulated[way] =
+          median_step(simulate(lowered, costs, {.steps = kSteps}).trace);
+      measured[way] = measure(lowered, costs);
+    }
+    const double gain = measured[0] - measured[1];
+    const double expected = simulated[0] - simulated[1];
+    tell(fmt::format(
+        "\nsync over slow links, chimera D={}: end {:.2f} ms (simulated "
+        "{:.2f}), eager-opt {:.2f} ms (simulated {:.2f}); gain {:.2f} ms, "
+        "simulated {:.2f}\n",
+        schedule.depth, measured[0] * 1e3, simulated[0] * 1e3,
+        measured[1] * 1e3, simulated[1] * 1e3, gain * 1e3, expected * 1e3));
+    return session_.rank() != 0 || std::abs(gain - expected) <= 0.2 * expected;
+  }
+
+  // Median step of the best run; on rank 0.
+  double measure(const Schedule& lowered, const Costs& costs) {
+    double best = std::numeric_limits<double>::infinity();
+    for (int run = 0; run < kRuns; ++run) {
+      best = std::min(best, measure_once(lowered, costs));
+    }
+    return best;
+  }
+
+  double measure_once(const Schedule& lowered, const Costs& costs) {
+    std::vector<EmulatedStage> stages;
+    for (const StageCosts& stage : costs.stages) {
+      stages.push_back(
+          {.forward_s = stage.forward,
+           .input_grad_s = stage.input_grad,
+           .weight_grad_s = stage.weight_grad,
+           .boundary_bytes = static_cast<std::size_t>(stage.boundary_bytes),
+           .gradient_bytes = static_cast<std::size_t>(stage.gradient_bytes)});
+    }
+    const auto compute = make_emulated(lowered, stages);
+    const auto transport = make_mpi_transport(
+        {.deadline = std::chrono::seconds(30),
+         .links = {.latency_s = costs.latency,
+                   .s_per_byte = costs.time_per_byte},
+         .groups = group_ranks(lowered),
+         .peers = peer_ranks(lowered, session_.rank()),
+         .cause =
+             [] {
+               return Cause{EXIT_FAILURE, "failed"};
+             },
+         .speak = [](const Ending& end) { fmt::print("{}\n", end.reason); },
+         .leave = [](int exit_code) { _exit(exit_code); }});
+    Worker worker(*transport, *compute, {.recorder = {.keep_events = true}});
+    worker.run(Program(lowered, session_.rank()), {.end = kSteps});
+    const auto events =
+        gather_values(*transport, worker.recorder().events(), kGatherStep);
+    if (session_.rank() != 0) return 0;
+    return median_step(merge_ranks(lowered, events, kSteps));
+  }
+
+  const MpiSession& session_;
+};
+
+}  // namespace
+}  // namespace chimera
+
+int main() {
+  const chimera::MpiSession session;
+  return chimera::Bench(session).run();
+}

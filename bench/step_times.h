@@ -1,0 +1,28 @@
+// How long a step takes, of a measured or a simulated trace alike.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "chimera/trace/trace.h"
+
+namespace chimera {
+
+// The median time from the end of one step's last event (but a vote) to the
+// end of the next's. The first step is left out: the pipeline is cold.
+inline double median_step(const Trace& trace) {
+  std::vector<double> ends(trace.steps, 0.0);
+  for (const Event& event : trace.events) {
+    if (event.action.op == Op::kN) continue;
+    ends[event.step] = std::max(ends[event.step], event.end);
+  }
+  std::vector<double> times;
+  for (size_t step = 1; step < ends.size(); ++step) {
+    times.push_back(ends[step] - ends[step - 1]);
+  }
+  std::nth_element(times.begin(), times.begin() + times.size() / 2,
+                   times.end());
+  return times[times.size() / 2];
+}
+
+}  // namespace chimera
