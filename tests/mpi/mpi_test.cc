@@ -8,11 +8,16 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
 
 #include "chimera/comm/mpi/mpi_transport.h"
 #include "chimera/comm/mpi/session.h"
-#include "chimera/exec/program.h"
+#include "chimera/exec/emulated.h"
+#include "chimera/exec/gather.h"
+#include "chimera/exec/worker.h"
+#include "chimera/schedule/lower.h"
+#include "chimera/trace/merge.h"
 #include "tests/grid.h"
 #include "tests/training_cases.h"
 
@@ -127,6 +132,66 @@ TEST(Mpi, EvaluationsGiveTheBitsOfThreads) {
   config.data.eval_path = config.data.path;
   config.run.trace = true;
   expect_as_in_threads(config);
+}
+
+// Whether a rank computes for most of another event: between two actions it
+// takes a few microseconds, and on a busy machine more.
+bool computes_during(const Trace& trace, int rank, const Event& event) {
+  double covered = 0;
+  for (const Event& other : trace.events) {
+    if (!is_compute(other.action.op) || other.worker != rank) continue;
+    covered += std::max(0.0, std::min(other.end, event.end) -
+                                 std::max(other.start, event.start));
+  }
+  return covered > 0.75 * (event.end - event.start);
+}
+
+// Emulated stages that wait 40 ms, with messages of 2 MB and sums of 4 MB that
+// really move.
+Trace emulated_trace(const std::string& scheme) {
+  const int ranks = session->size();
+  const Schedule lowered = lower(
+      make_schedule({.scheme = scheme, .depth = ranks, .micros = 2 * ranks})
+          .value(),
+      {.sync = Sync::kEager});
+  const EmulatedStage stage{.forward_s = 0.04,
+                            .input_grad_s = 0.04,
+                            .weight_grad_s = 0.04,
+                            .boundary_bytes = 2'000'000,
+                            .gradient_bytes = 4'000'000};
+  const auto compute = make_emulated(
+      lowered, std::vector<EmulatedStage>(lowered.stages(), stage));
+  const auto transport = transport_for(lowered);
+  Worker worker(*transport, *compute, {.recorder = {.keep_events = true}});
+  worker.run(Program(lowered, session->rank()), {.end = 2});
+  const auto events =
+      gather_values(*transport, worker.recorder().events(), 1 << 29);
+  return session->rank() == 0 ? merge_ranks(lowered, events, 2) : Trace{};
+}
+
+TEST(Mpi, SumsMoveWhileTheWorkerComputes) {
+  const Trace trace = emulated_trace("chimera");
+  const auto sums = std::count_if(
+      trace.events.begin(), trace.events.end(), [&](const Event& event) {
+        return event.action.op == Op::kG &&
+               computes_during(trace, event.worker, event);
+      });
+  if (session->rank() != 0) return;
+  EXPECT_GT(sums, 0);
+  std::cout << sums << " sums of 4 MB moved beside compute\n";
+}
+
+TEST(Mpi, ActivationsMoveWhileBothWorkersCompute) {
+  const Trace trace = emulated_trace("gpipe");
+  const auto messages = std::count_if(
+      trace.events.begin(), trace.events.end(), [&](const Event& event) {
+        return event.action.op == Op::kSF &&
+               computes_during(trace, event.worker, event) &&
+               computes_during(trace, event.action.peer, event);
+      });
+  if (session->rank() != 0) return;
+  EXPECT_GT(messages, 0);
+  std::cout << messages << " activations of 2 MB moved beside compute\n";
 }
 
 }  // namespace

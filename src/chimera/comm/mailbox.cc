@@ -6,6 +6,13 @@
 #include "chimera/comm/comm_error.h"
 
 namespace chimera {
+namespace {
+
+// Wakes up this often to see whether time has been lost.
+constexpr Clock::duration kLongestSleep = std::chrono::milliseconds(500);
+constexpr Clock::duration kStopped = std::chrono::seconds(1);
+
+}  // namespace
 
 template <class Item>
 void Mailbox::put(std::vector<Item>& items, Item item) {
@@ -32,9 +39,13 @@ auto Mailbox::take(std::vector<Item>& items, const Matches& matches,
       return content;
     }
     if (now >= deadline) return std::nullopt;
-    changed_.wait_until(lock, item == items.end()
-                                  ? deadline
-                                  : std::min(deadline, item->span().end));
+    Clock::time_point until = std::min(deadline, now + kLongestSleep);
+    if (item != items.end()) until = std::min(until, item->span().end);
+    changed_.wait_until(lock, until);
+    // Woken much too late: the process was stopped, or its host asleep, which
+    // is nobody's delay.
+    const Clock::duration late = Clock::now() - until;
+    if (late > kStopped) deadline += late;
   }
 }
 

@@ -20,8 +20,8 @@ class Mailbox {
   void put_collective(const CollectiveId& id, const Span& span);
   void put_vote(int step, const Ballot& result, const Span& span);
 
-  // Each waits; nullopt once `deadline` has passed without the item. Throws
-  // AbortedError.
+  // Each waits; nullopt once `deadline` has passed without the item. Time for
+  // which the process was stopped does not count. Throws AbortedError.
   std::optional<Received> take_message(const MessageId& id, int from,
                                        Clock::time_point deadline);
   std::optional<Span> take_collective(const CollectiveId& id,

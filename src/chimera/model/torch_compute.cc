@@ -12,6 +12,7 @@
 #include "chimera/base/check.h"
 #include "chimera/exec/program.h"
 #include "chimera/model/micro_batches.h"
+#include "chimera/model/receive_buffers.h"
 #include "chimera/model/tensor_payload.h"
 #include "chimera/model/torch_stage.h"
 
@@ -90,6 +91,7 @@ class TorchCompute final : public StageCompute {
   bool updates_each_micro_ = false;                    // PipeDream
   bool is_asynchronous_ = false;
   std::optional<MicroBatches> batches_;
+  ReceiveBuffers receive_buffers_;
   Losses training_losses_;
   Losses evaluation_losses_;
   double squared_norms_ = 0;  // of the step's updates, where asynchronous
@@ -362,8 +364,8 @@ PayloadPtr TorchCompute::empty_payload(const Work& work, bool is_gradient) {
   CHIMERA_CHECK(shape.hidden > 0, "layers of one's own run on threads only");
   const std::int64_t samples =
       options_.micro_batch / (is_gradient ? parts(work) : 1);
-  return std::make_unique<TensorPayload>(
-      at::empty({samples, shape.seq, shape.hidden}, options_.dtype));
+  return std::make_unique<TensorPayload>(receive_buffers_.take(
+      {samples, shape.seq, shape.hidden}, options_.dtype));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "chimera/base/files.h"
 #include "chimera/cli/console.h"
 #include "chimera/cli/exit_codes.h"
+#include "chimera/cli/run/mpi_run.h"
 #include "chimera/cli/run/run_functions.h"
 #include "chimera/exec/emulated.h"
 #include "chimera/exec/run_threads.h"
@@ -23,6 +24,12 @@
 namespace chimera {
 namespace {
 
+std::string mpi_text() {
+  const std::string library = mpi_library();
+  return library.empty() ? "no MPI in this build"
+                         : "processes by " + library + " (mpirun, srun)";
+}
+
 std::string facts() {
   const double memory_gb = static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
                            static_cast<double>(sysconf(_SC_PAGESIZE)) / 1e9;
@@ -32,7 +39,7 @@ std::string facts() {
       CHIMERA_VERSION, __VERSION__, TORCH_VERSION,
       std::thread::hardware_concurrency(), memory_gb,
       measure_peak_flops() / 1e9);
-  text += "transport  threads of one process (MPI is to come)\n";
+  text += "transport  threads of one process; " + mpi_text() + "\n";
   text += "devices    CPU (no other has been tested)\n";
   return text;
 }

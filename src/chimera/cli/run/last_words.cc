@@ -10,14 +10,12 @@
 
 namespace chimera {
 
-std::string LastWords::text(const Ending& ending) const {
+std::string LastWords::text(const Ending& ending,
+                            std::uint64_t progress) const {
   const std::string& me = options_.rank_names[options_.rank];
-  const Transport* transport = transport_;
-  const std::uint64_t mine =
-      transport == nullptr ? 0 : transport->progress_of(options_.rank);
   const std::string here =
-      me + ", " + describe_progress(options_.schedule, options_.rank, mine) +
-      ": ";
+      me + ", " +
+      describe_progress(options_.schedule, options_.rank, progress) + ": ";
   if (ending.lost == options_.rank) {
     return here + fmt::format(
                       "was not heard by {} for {:.1f} s, which has "
@@ -52,19 +50,19 @@ void LastWords::leave_state(int exit_code) const {
   if (!std::filesystem::exists(options_.run_dir + "/config.toml", error)) {
     return;
   }
-  const Transport* transport = transport_;
-  const int steps = transport == nullptr
-                        ? 0
-                        : steps_before(transport->progress_of(options_.rank));
   try {
-    write_state(options_.run_dir, {"failed", steps, exit_code});
+    write_state(options_.run_dir, {"failed", steps_, exit_code});
   } catch (const std::exception&) {
     return;  // nobody left to tell
   }
 }
 
-void LastWords::speak(const Ending& ending) const {
-  const std::string said = text(ending);
+void LastWords::speak(const Ending& ending) {
+  const Transport* transport = transport_;
+  const std::uint64_t progress =
+      transport == nullptr ? 0 : transport->progress_of(options_.rank);
+  steps_ = steps_before(progress);
+  const std::string said = text(ending, progress);
   // One write, so that lines of several ranks do not mix.
   const std::string line = "error: " + said + "\n";
   if (write(STDERR_FILENO, line.data(), line.size()) < 0) {

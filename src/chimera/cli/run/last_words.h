@@ -29,14 +29,17 @@ class LastWords {
   // Whose progress is told; outlives this.
   void set_transport(const Transport& transport) { transport_ = &transport; }
 
-  void speak(const Ending& ending) const;
+  // Where the rank stands may change afterwards: other threads still run.
+  void speak(const Ending& ending);
   [[noreturn]] void leave(int exit_code) const;
 
  private:
-  [[nodiscard]] std::string text(const Ending& ending) const;
+  [[nodiscard]] std::string text(const Ending& ending,
+                                 std::uint64_t progress) const;
   void leave_state(int exit_code) const;
 
   Options options_;
+  int steps_ = 0;  // done when it spoke
   std::atomic<const Transport*> transport_ = nullptr;
 };
 

@@ -93,6 +93,7 @@ class RankRun {
   [[nodiscard]] bool has_right_size();
   void greet() const;
   [[nodiscard]] int train();
+  [[nodiscard]] int take_part(Transport& transport, Flights& flights);
   [[nodiscard]] MpiOptions transport_options();
   [[nodiscard]] std::vector<std::string> rank_names() const;
   [[nodiscard]] bool is_first() const { return session_.rank() == 0; }
@@ -245,6 +246,20 @@ int agree_on(int exit_code, Transport& transport) {
   }
 }
 
+int RankRun::take_part(Transport& transport, Flights& flights) {
+  const int exit_code =
+      run_training({.setup = *setup_,
+                    .directory = directory_ ? &*directory_ : nullptr,
+                    .flights = flights,
+                    .signals = signals_,
+                    .site = {.own = &transport, .rank_names = rank_names()},
+                    .hosts = session_.hosts()});
+  if (is_first() && (exit_code == kExitDone || exit_code == kExitInterrupted)) {
+    write_result(verdict_.run_dir + "\n", "");
+  }
+  return exit_code;
+}
+
 int RankRun::train() {
   const int rank = session_.rank();
   Flights flights(rank, 1);
@@ -267,16 +282,11 @@ int RankRun::train() {
        .on_quit =
            [&] { flights.write(verdict_.run_dir, rank_names(), "SIGQUIT"); },
        .is_quiet = !is_first()});
-  const int mine = run_training(
-      {.setup = *setup_,
-       .directory = directory_ ? &*directory_ : nullptr,
-       .flights = flights,
-       .signals = signals_,
-       .site = {.own = transport.get(), .rank_names = rank_names()},
-       .hosts = session_.hosts()});
-  const int exit_code = agree_on(mine, *transport);
-  if (is_first() && (exit_code == kExitDone || exit_code == kExitInterrupted)) {
-    write_result(verdict_.run_dir + "\n", "");
+  int exit_code = kExitDone;
+  try {
+    exit_code = agree_on(take_part(*transport, flights), *transport);
+  } catch (const std::exception& error) {
+    transport->abort(error.what());  // ends the process
   }
   const Watchdog watchdog("leaving the run", options.deadline);
   signals_.handle({});
@@ -311,5 +321,7 @@ int train_as_rank(const Result<RunConfig>& config, Launcher launcher) {
     _exit(failure.exit_code);
   }
 }
+
+std::string mpi_library() { return MpiSession::library(); }
 
 }  // namespace chimera

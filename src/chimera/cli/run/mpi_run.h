@@ -1,6 +1,8 @@
 // chimera train as one rank of an MPI world.
 #pragma once
 
+#include <string>
+
 #include "chimera/base/result.h"
 #include "chimera/cli/run/launcher.h"
 #include "chimera/config/run_config.h"
@@ -12,5 +14,8 @@ namespace chimera {
 //   E571 another number of ranks than the schedule has workers
 //   E573 a build without MPI
 int train_as_rank(const Result<RunConfig>& config, Launcher launcher);
+
+// "Open MPI v4.1.4"; empty in a build without.
+[[nodiscard]] std::string mpi_library();
 
 }  // namespace chimera

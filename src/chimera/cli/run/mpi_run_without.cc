@@ -12,4 +12,6 @@ int train_as_rank(const Result<RunConfig>& /*config*/, Launcher launcher) {
         .hint = "build with -DCHIMERA_WITH_MPI=ON"}});
 }
 
+std::string mpi_library() { return ""; }
+
 }  // namespace chimera

@@ -112,6 +112,15 @@ class Teller {
   Clock::time_point next_state_ = Clock::now();
 };
 
+// What went wrong counts more than that it cannot be written, either.
+void leave_state(const RunDirectory& directory, int step, int exit_code) {
+  try {
+    directory.write_state("failed", step, exit_code);
+  } catch (const std::exception&) {
+    std::cerr << "error: cannot write " << directory.file("state.json") << '\n';
+  }
+}
+
 }  // namespace
 
 std::string layout_text(const RunSetup& setup, const std::string& workers_are) {
@@ -160,7 +169,7 @@ int run_training(const TrainingContext& context) {
     std::cerr << "error: " << failure.text << '\n';
     if (directory == nullptr) return failure.exit_code;
     context.flights.write(directory->path(), {}, failure.text);
-    directory->write_state("failed", step, failure.exit_code);
+    leave_state(*directory, step, failure.exit_code);
     return failure.exit_code;
   }
 }
