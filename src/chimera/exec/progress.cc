@@ -46,8 +46,8 @@ std::uint64_t encode(const Progress& progress) {
 }
 
 int steps_before(std::uint64_t progress) {
-  if ((progress & kEvaluation) != 0) return 0;
-  return static_cast<int>(progress >> 32);
+  if ((progress & kEvaluation) == 0) return static_cast<int>(progress >> 32);
+  return static_cast<int>(static_cast<std::uint32_t>(progress) - 1);
 }
 
 std::string describe(const Action& action) {

@@ -11,13 +11,13 @@ namespace chimera {
 
 struct Progress {
   int step = 0;
-  int position = 0;  // in its list
+  int position = 0;  // in its list; of an evaluation: the steps done before
   bool training = true;
 };
 
 [[nodiscard]] std::uint64_t encode(const Progress& progress);
 
-// Training steps that the rank has begun before the one at hand.
+// Training steps before the one at hand, or before the evaluation.
 [[nodiscard]] int steps_before(std::uint64_t progress);
 
 // "step 5, forward of stage 1, micro-batch 3"; "before the first step" for 0.

@@ -41,9 +41,10 @@ void Worker::run_rounds() {
     for (size_t at = 0; at < list.size(); ++at) {
       const int step = round + list[at].step;
       if (step < stretch_.first || step >= stretch_.end) continue;
-      transport_.report_progress(encode({.step = step,
-                                         .position = static_cast<int>(at),
-                                         .training = stretch_.training}));
+      const int position =
+          stretch_.training ? static_cast<int>(at) : stretch_.after;
+      transport_.report_progress(encode(
+          {.step = step, .position = position, .training = stretch_.training}));
       if (options_.flight != nullptr) options_.flight->begin(list[at], step);
       perform(list[at], step);
     }

@@ -44,6 +44,7 @@ struct Stretch {
   int end = 0;
   bool training = true;
   int offset = 0;
+  int after = 0;  // of an evaluation: the training steps done, for messages
 };
 
 class Worker {

@@ -80,7 +80,8 @@ void RunDirectory::add_metrics(const StepReport& report) {
 
 bool RunDirectory::was_ended() const {
   const Result<std::string> text = read_file(file("state.json"));
-  return text && text->find("\"failed\"") != std::string::npos;
+  return text && text->find("\"failed\"") != std::string::npos &&
+         text->find("\"exit\":130}") == std::string::npos;
 }
 
 void RunDirectory::write_weights(

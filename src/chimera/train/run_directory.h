@@ -42,7 +42,8 @@ class RunDirectory {
     chimera::write_state(path_, {state, step, exit_code});
   }
   // Whether another rank has said in state.json that the run has failed: it
-  // thought that this process was dead.
+  // thought that this process was dead. (Code 130 is this process's own
+  // warning: see LastWords::warn.)
   [[nodiscard]] bool was_ended() const;
   void write_weights(const RunSetup& setup,
                      const std::vector<NamedTensor>& weights) const;

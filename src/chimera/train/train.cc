@@ -58,7 +58,8 @@ class Training {
   };
 
   void run_rank(const RankSite& site);
-  void evaluate(Worker& worker, const Program& program, RankState& state);
+  void evaluate(Worker& worker, const Program& program, RankState& state,
+                int steps_done);
   void tell(RankState& state) const;
   void note_vote(RankState& state, int rank, const VoteResult& result);
   [[nodiscard]] StepReport report_of(RankState& state,
@@ -133,7 +134,8 @@ void Training::run_rank(const RankSite& site) {
   int step = 0;
   while (step < steps && !state.stopped) {
     step = worker.run(program, {.first = step, .end = next_stop(step)});
-    if (is_evaluated(step) && !state.bad) evaluate(worker, evaluation, state);
+    if (is_evaluated(step) && !state.bad)
+      evaluate(worker, evaluation, state, step);
     tell(state);
   }
   if (rank == 0 || site_.own != nullptr) {
@@ -165,12 +167,14 @@ bool Training::is_evaluated(int steps_done) const {
 }
 
 void Training::evaluate(Worker& worker, const Program& program,
-                        RankState& state) {
+                        RankState& state, int steps_done) {
   state.evaluating = true;
   state.evaluation_loss = 0;
   const int batches = evaluation_steps();
-  worker.run(program,
-             {.end = batches, .training = false, .offset = kEvaluationOffset});
+  worker.run(program, {.end = batches,
+                       .training = false,
+                       .offset = kEvaluationOffset,
+                       .after = steps_done});
   state.evaluating = false;
   state.last_vote = Clock::now();
   if (state.report) {

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
+#include "chimera/cli/exit_codes.h"
 #include "chimera/exec/progress.h"
-#include "chimera/train/run_directory.h"
 
 namespace chimera {
 
@@ -45,13 +47,13 @@ std::string LastWords::text(const Ending& ending,
 
 // Where the run directory is shared by all hosts any rank may say how it ended;
 // where it is not, it is rank 0's.
-void LastWords::leave_state(int exit_code) const {
+void LastWords::leave_state(const RunState& state) const {
   std::error_code error;
   if (!std::filesystem::exists(options_.run_dir + "/config.toml", error)) {
     return;
   }
   try {
-    write_state(options_.run_dir, {"failed", steps_, exit_code});
+    write_state(options_.run_dir, state);
   } catch (const std::exception&) {
     return;  // nobody left to tell
   }
@@ -69,13 +71,30 @@ void LastWords::speak(const Ending& ending) {
     // The files below say it, too.
   }
   options_.flights.write(options_.run_dir, options_.rank_names, said);
-  leave_state(ending.exit_code);
+  leave_state({"failed", steps_, ending.exit_code});
 }
 
 // The code may have changed since it spoke.
 void LastWords::leave(int exit_code) const {
-  leave_state(exit_code);
+  leave_state({"failed", steps_, exit_code});
   _exit(exit_code);
+}
+
+void LastWords::warn() const {
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  const Transport* transport = transport_;
+  const std::uint64_t progress = transport->progress_of(options_.rank);
+  const std::string said =
+      "asked to end (SIGTERM), but the step is not done: " +
+      describe_progress(options_.schedule, options_.rank, progress) +
+      "; if the launcher kills it now, the weights are lost (kill -USR1 waits "
+      "for the step)";
+  const std::string line = "warning: " + said + "\n";
+  if (write(STDERR_FILENO, line.data(), line.size()) < 0) {
+    // The files below say it, too.
+  }
+  options_.flights.write(options_.run_dir, options_.rank_names, said);
+  leave_state({"failed", steps_before(progress), kExitInterrupted});
 }
 
 }  // namespace chimera

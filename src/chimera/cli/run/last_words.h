@@ -11,6 +11,7 @@
 #include "chimera/comm/ending.h"
 #include "chimera/comm/transport.h"
 #include "chimera/schedule/schedule.h"
+#include "chimera/train/run_directory.h"
 
 namespace chimera {
 
@@ -33,10 +34,15 @@ class LastWords {
   void speak(const Ending& ending);
   [[noreturn]] void leave(int exit_code) const;
 
+  // The launcher has asked for the end, and will not wait for a long step: if
+  // the run has not ended a moment later, says so, as this process may be gone
+  // another moment later. If it is not, its next state.json counts.
+  void warn() const;
+
  private:
   [[nodiscard]] std::string text(const Ending& ending,
                                  std::uint64_t progress) const;
-  void leave_state(int exit_code) const;
+  void leave_state(const RunState& state) const;
 
   Options options_;
   int steps_ = 0;  // done when it spoke

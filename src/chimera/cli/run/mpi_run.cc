@@ -278,7 +278,11 @@ int RankRun::train() {
   }
   words.set_transport(*transport);
   signals_.handle(
-      {.on_terminate = [&] { transport->hurry(); },
+      {.on_terminate =
+           [&] {
+             transport->hurry();
+             if (is_first()) words.warn();
+           },
        .on_quit =
            [&] { flights.write(verdict_.run_dir, rank_names(), "SIGQUIT"); },
        .is_quiet = !is_first()});

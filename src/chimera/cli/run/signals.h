@@ -3,6 +3,7 @@
 //   SIGINT            end after this step; the second one ends at once
 //   SIGTERM, SIGUSR1  end after this step
 //   SIGQUIT           say what every worker is doing, and go on
+// Broken pipes and files that grow too large are errors of a write, not deadly.
 #pragma once
 
 #include <atomic>

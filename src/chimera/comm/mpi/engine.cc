@@ -21,8 +21,6 @@ constexpr Clock::duration kLongestPause = std::chrono::microseconds(500);
 // While the worker waits its core is free, and every moment counts.
 constexpr Clock::duration kLongestWaiting = std::chrono::microseconds(150);
 
-constexpr int kPeerLost = 5;  // the contract's exit code
-
 std::vector<Watch::Process> processes(const Communicators& comms) {
   std::vector<Watch::Process> here;
   for (int rank = 0; rank < comms.ranks(); ++rank) {
@@ -116,9 +114,10 @@ void Engine::run() {
         polls_in_vain_ = 0;
       }
     }
-  } catch (const std::exception& error) {
-    // MPI itself has failed, so nobody can be told: others will notice.
-    watch_.give_up({.exit_code = kPeerLost, .reason = error.what()});
+  } catch (const std::exception&) {
+    // This thread has failed, so nobody can be told: others will notice.
+    const Cause cause = options_.cause();
+    watch_.give_up({.exit_code = cause.exit_code, .reason = cause.reason});
   }
 }
 

@@ -4,10 +4,13 @@
 #include <memory>
 #include <utility>
 
+#include "chimera/base/check.h"
 #include "chimera/comm/mpi/mpi_error.h"
 
 namespace chimera {
 namespace {
+
+constexpr int kSent = -1;  // in place of an expected length
 
 // MPI counts bytes in an int.
 constexpr std::size_t kLongestPiece = std::size_t{1} << 30;
@@ -46,7 +49,7 @@ void Wire::receive(const MpiAddress& from, std::span<std::byte> into,
     check_mpi(MPI_Irecv(piece.data(), static_cast<int>(piece.size()), MPI_BYTE,
                         from.rank, from.tag, from.comm, &request),
               "MPI_Irecv");
-    add(request, piece_done);
+    add(request, piece_done, static_cast<int>(piece.size()));
     into = into.subspan(piece.size());
   } while (!into.empty());
 }
@@ -69,14 +72,33 @@ void Wire::start_send(const MpiAddress& to, std::span<const std::byte> bytes,
     check_mpi(MPI_Isend(piece.data(), static_cast<int>(piece.size()), MPI_BYTE,
                         to.rank, to.tag, to.comm, &request),
               "MPI_Isend");
-    add(request, piece_done);
+    add(request, piece_done, kSent);
     bytes = bytes.subspan(piece.size());
   } while (!bytes.empty());
 }
 
-void Wire::add(MPI_Request request, Done done) {
+void Wire::add(MPI_Request request, Done done, int expected) {
   requests_.push_back(request);
   dones_.push_back(std::move(done));
+  expected_.push_back(expected);
+}
+
+// Both ends derive from the schedule what comes next: another length means that
+// they disagree.
+void Wire::check_statuses(int code, int count) const {
+  for (int i = 0; i < count; ++i) {
+    const MPI_Status& status = statuses_[i];
+    if (code == MPI_ERR_IN_STATUS && status.MPI_ERROR != MPI_ERR_PENDING) {
+      CHIMERA_CHECK(status.MPI_ERROR != MPI_ERR_TRUNCATE,
+                    "a message is longer than was expected");
+      check_mpi(status.MPI_ERROR, "a message");
+    }
+    const int expected = expected_[indices_[i]];
+    if (expected == kSent) continue;
+    int came = 0;
+    MPI_Get_count(&status, MPI_BYTE, &came);
+    CHIMERA_CHECK_EQ(came, expected);
+  }
 }
 
 Clock::time_point Wire::next_due() const {
@@ -106,13 +128,14 @@ bool Wire::advance() {
     finished.emplace_back(std::move(dones_[indices_[i]]), statuses_[i]);
   }
   std::sort(indices_.begin(), indices_.begin() + count, std::greater<>());
+  const auto drop = [](auto& items, int index) {
+    std::swap(items[index], items.back());
+    items.pop_back();
+  };
   for (int i = 0; i < count; ++i) {
-    requests_[indices_[i]] = requests_.back();
-    requests_.pop_back();
-    if (static_cast<std::size_t>(indices_[i]) + 1 < dones_.size()) {
-      dones_[indices_[i]] = std::move(dones_.back());
-    }
-    dones_.pop_back();
+    drop(requests_, indices_[i]);
+    drop(dones_, indices_[i]);
+    drop(expected_, indices_[i]);
   }
   for (const auto& [done, status] : finished) {
     if (done) done(status);

@@ -57,7 +57,9 @@ class Wire {
 
   void start_send(const MpiAddress& to, std::span<const std::byte> bytes,
                   Done done);
-  void add(MPI_Request request, Done done);
+  void add(MPI_Request request, Done done, int expected);
+  // What MPI_Testsome says; throws.
+  void check_statuses(int code, int count) const;
   // One `done` for all pieces of a message that is too long for MPI's int.
   static Done once_all(std::size_t pieces, Done done);
 
@@ -67,6 +69,7 @@ class Wire {
   // Parallel, as MPI_Testsome wants the requests in one array.
   std::vector<MPI_Request> requests_;
   std::vector<Done> dones_;
+  std::vector<int> expected_;  // bytes of a receive; -1 of a send
   // Of MPI_Testsome, kept so that nothing is allocated per call.
   std::vector<int> indices_;
   std::vector<MPI_Status> statuses_;
