@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <iostream>
 #include <optional>
@@ -271,21 +272,34 @@ int RankRun::train() {
   MpiOptions options = transport_options();
   options.speak = [&](const Ending& ending) { words.speak(ending); };
   options.leave = [&](int exit_code) { words.leave(exit_code); };
+  // A failure before the first step is said and left like any other.
+  const auto fail = [&](int exit_code, const std::string& reason) {
+    words.speak({.exit_code = exit_code, .origin = rank, .reason = reason});
+  };
   std::unique_ptr<MpiTransport> transport;
-  {
-    const Watchdog watchdog("setting up communicators", options.deadline);
-    transport = make_mpi_transport(options);
-  }
-  words.set_transport(*transport);
+  std::atomic<MpiTransport*> ready = nullptr;
   signals_.handle(
       {.on_terminate =
            [&] {
-             transport->hurry();
-             if (is_first()) words.warn();
+             if (MpiTransport* at_work = ready) {
+               at_work->hurry();
+               if (is_first()) words.warn();
+               return;
+             }
+             fail(kExitPeer, "asked to end (SIGTERM) before the first step");
+             _exit(kExitPeer);
            },
        .on_quit =
            [&] { flights.write(verdict_.run_dir, rank_names(), "SIGQUIT"); },
        .is_quiet = !is_first()});
+  {
+    const Watchdog watchdog(
+        "setting up communicators", options.deadline,
+        [&](const std::string& text) { fail(kExitTimeout, text); });
+    transport = make_mpi_transport(options);
+  }
+  words.set_transport(*transport);
+  ready = transport.get();
   int exit_code = kExitDone;
   try {
     exit_code = agree_on(take_part(*transport, flights), *transport);
@@ -293,7 +307,7 @@ int RankRun::train() {
     transport->abort(error.what());  // ends the process
   }
   const Watchdog watchdog("leaving the run", options.deadline);
-  signals_.handle({});
+  signals_.handle({.is_quiet = true});
   transport.reset();
   return exit_code;
 }

@@ -9,16 +9,22 @@
 
 namespace chimera {
 
-Watchdog::Watchdog(std::string what, std::chrono::duration<double> deadline)
-    : thread_([this, what = std::move(what), deadline] {
+Watchdog::Watchdog(std::string what, std::chrono::duration<double> deadline,
+                   Say say)
+    : thread_([this, what = std::move(what), deadline, say = std::move(say)] {
         std::unique_lock lock(mutex_);
         if (changed_.wait_for(lock, deadline, [this] { return is_done_; })) {
           return;
         }
-        std::cerr << fmt::format(
-            "error: {} took longer than run.timeout_s = {} s: is a rank or "
-            "its host missing?\n",
+        const std::string text = fmt::format(
+            "{} took longer than run.timeout_s = {} s: is a rank or its host "
+            "missing?",
             what, deadline.count());
+        if (say) {
+          say(text);
+        } else {
+          std::cerr << "error: " + text + "\n";
+        }
         _exit(kExitTimeout);
       }) {}
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -12,8 +13,12 @@ namespace chimera {
 
 class Watchdog {
  public:
-  // Exit code 6 unless destroyed in time; `what` is then said.
-  Watchdog(std::string what, std::chrono::duration<double> deadline);
+  using Say = std::function<void(const std::string& text)>;
+
+  // Exit code 6 unless destroyed in time; what took too long is then said, by
+  // `say` or as an error on stderr.
+  Watchdog(std::string what, std::chrono::duration<double> deadline,
+           Say say = {});
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
