@@ -5,8 +5,8 @@
 
 #include <chrono>
 #include <filesystem>
-#include <thread>
 
+#include "chimera/base/files.h"
 #include "chimera/cli/exit_codes.h"
 #include "chimera/exec/progress.h"
 
@@ -72,6 +72,7 @@ void LastWords::speak(const Ending& ending) {
   }
   options_.flights.write(options_.run_dir, options_.rank_names, said);
   leave_state({"failed", steps_, ending.exit_code});
+  settle();
 }
 
 // The code may have changed since it spoke.
@@ -80,8 +81,22 @@ void LastWords::leave(int exit_code) const {
   _exit(exit_code);
 }
 
-void LastWords::warn() const {
-  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+void LastWords::settle() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_settled_ = true;
+  }
+  settled_.notify_all();
+}
+
+void LastWords::warn() {
+  std::unique_lock lock(mutex_);
+  if (settled_.wait_for(lock, std::chrono::milliseconds(700),
+                        [this] { return is_settled_; })) {
+    return;
+  }
+  const Result<std::string> state = read_file(options_.run_dir + "/state.json");
+  if (!state || state->find("running") == std::string::npos) return;
   const Transport* transport = transport_;
   const std::uint64_t progress = transport->progress_of(options_.rank);
   const std::string said =

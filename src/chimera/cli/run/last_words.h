@@ -4,6 +4,8 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -37,7 +39,9 @@ class LastWords {
   // The launcher has asked for the end, and will not wait for a long step: if
   // the run has not ended a moment later, says so, as this process may be gone
   // another moment later. If it is not, its next state.json counts.
-  void warn() const;
+  void warn();
+  // The run has ended: nothing to warn of any more.
+  void settle();
 
  private:
   [[nodiscard]] std::string text(const Ending& ending,
@@ -46,6 +50,9 @@ class LastWords {
 
   Options options_;
   int steps_ = 0;  // done when it spoke
+  std::mutex mutex_;
+  std::condition_variable settled_;
+  bool is_settled_ = false;  // guarded by mutex_
   std::atomic<const Transport*> transport_ = nullptr;
 };
 

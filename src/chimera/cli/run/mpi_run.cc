@@ -302,7 +302,9 @@ int RankRun::train() {
   ready = transport.get();
   int exit_code = kExitDone;
   try {
-    exit_code = agree_on(take_part(*transport, flights), *transport);
+    exit_code = take_part(*transport, flights);
+    words.settle();
+    exit_code = agree_on(exit_code, *transport);
   } catch (const std::exception& error) {
     transport->abort(error.what());  // ends the process
   }
