@@ -88,6 +88,7 @@ void Wire::add(MPI_Request request, Done done, int expected) {
 void Wire::check_statuses(int code, int count) const {
   for (int i = 0; i < count; ++i) {
     const MPI_Status& status = statuses_[i];
+    // Only then are the error fields set.
     if (code == MPI_ERR_IN_STATUS && status.MPI_ERROR != MPI_ERR_PENDING) {
       CHIMERA_CHECK(status.MPI_ERROR != MPI_ERR_TRUNCATE,
                     "a message is longer than was expected");
@@ -116,10 +117,12 @@ bool Wire::advance() {
   indices_.resize(requests_.size());
   statuses_.resize(requests_.size());
   int count = 0;
-  check_mpi(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(),
-                         &count, indices_.data(), statuses_.data()),
-            "MPI_Testsome");
+  const int code =
+      MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count,
+                   indices_.data(), statuses_.data());
+  if (code != MPI_ERR_IN_STATUS) check_mpi(code, "MPI_Testsome");
   if (count == MPI_UNDEFINED || count == 0) return moved;
+  check_statuses(code, count);
   // What follows may start new messages, so the finished ones leave first, the
   // highest index first, so that the others keep theirs.
   std::vector<std::pair<Done, MPI_Status>> finished;
