@@ -26,8 +26,7 @@ Span LinkClock::message(int from, int to, std::size_t bytes) {
   Clock::time_point start = Clock::now();
   const Clock::duration occupied =
       seconds(static_cast<double>(bytes) * speed_.s_per_byte);
-  // Short ones, too, wait for what was sent before them.
-  if (speed_.s_per_byte > 0) {
+  if (occupied.count() > 0) {
     const std::lock_guard lock(mutex_);
     Clock::time_point& free = free_at(from, to);
     start = std::max(start, free);

@@ -51,8 +51,8 @@ void VoteRounds::begin_round(std::list<Vote>::iterator vote) {
   }
   if (round.sends) {
     vote->sent = vote->mine;
-    wire_.send(peer, round.peer, std::as_bytes(std::span(&vote->sent, 1)),
-               done);
+    wire_.send(peer, Wire::kLatencyOnly,
+               std::as_bytes(std::span(&vote->sent, 1)), done);
   }
 }
 

@@ -58,9 +58,17 @@ void Wire::send(const MpiAddress& to, int link,
                 std::span<const std::byte> bytes, Done done) {
   if (!is_slowed_ || link == kNoLink)
     return start_send(to, bytes, std::move(done));
+  held_.emplace(due(to, link, bytes.size()), Held{to, bytes, std::move(done)});
+}
+
+Clock::time_point Wire::due(const MpiAddress& to, int link, std::size_t bytes) {
   // Only this rank's own row of links: a link belongs to who sends on it.
-  const Clock::time_point due = links_.message(0, link, bytes.size()).end;
-  held_.emplace(due, Held{to, bytes, std::move(done)});
+  const bool occupies = link != kLatencyOnly;
+  const Clock::time_point arrival =
+      links_.message(0, occupies ? link : 0, occupies ? bytes : 0).end;
+  Clock::time_point& last = last_due_[to];
+  last = std::max(last, arrival);
+  return last;
 }
 
 void Wire::start_send(const MpiAddress& to, std::span<const std::byte> bytes,

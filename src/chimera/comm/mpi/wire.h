@@ -20,12 +20,15 @@ struct MpiAddress {
   MPI_Comm comm = MPI_COMM_NULL;
   int rank = 0;  // in comm
   int tag = 0;
+
+  auto operator<=>(const MpiAddress&) const = default;
 };
 
 class Wire {
  public:
   using Done = std::function<void(const MPI_Status& status)>;
   static constexpr int kNoLink = -1;
+  static constexpr int kLatencyOnly = -2;
 
   // Links may be slowed, for emulated runs: a message that would still be under
   // way is held back at its sender.
@@ -38,7 +41,8 @@ class Wire {
   // The bytes must stay where they are until `done`, which advance() calls.
   void receive(const MpiAddress& from, std::span<std::byte> into, Done done);
   // `link` is the receiver's number in the world, whose link is occupied;
-  // kNoLink for what is never held back.
+  // kLatencyOnly for what is too small for that, kNoLink for what is never held
+  // back. Messages of one address keep their order.
   void send(const MpiAddress& to, int link, std::span<const std::byte> bytes,
             Done done);
 
@@ -55,6 +59,8 @@ class Wire {
     Done done;
   };
 
+  [[nodiscard]] Clock::time_point due(const MpiAddress& to, int link,
+                                      std::size_t bytes);
   void start_send(const MpiAddress& to, std::span<const std::byte> bytes,
                   Done done);
   void add(MPI_Request request, Done done, int expected);
@@ -66,6 +72,7 @@ class Wire {
   LinkClock links_;
   bool is_slowed_;
   std::multimap<Clock::time_point, Held> held_;  // by when they are due
+  std::map<MpiAddress, Clock::time_point> last_due_;
   // Parallel, as MPI_Testsome wants the requests in one array.
   std::vector<MPI_Request> requests_;
   std::vector<Done> dones_;
