@@ -90,6 +90,7 @@ class RankRun {
 
  private:
   [[nodiscard]] RankReport prepare(const Result<RunConfig>& config);
+  [[nodiscard]] RankReport set_up_run(const Result<RunConfig>& config);
   [[nodiscard]] Verdict judge(const std::vector<RankReport>& reports);
   [[nodiscard]] bool has_right_size();
   void greet() const;
@@ -124,7 +125,23 @@ int RankRun::run(const Result<RunConfig>& config) {
   return train();
 }
 
+// What is thrown here is a report, too: the others wait for one.
 RankReport RankRun::prepare(const Result<RunConfig>& config) {
+  RankReport report;
+  try {
+    report = set_up_run(config);
+  } catch (const std::exception&) {
+    const Failure failure = current_failure();
+    report = {.errors = "error: " + failure.text + "\n",
+              .exit_code = failure.exit_code};
+  }
+  report.host = host_name();
+  report.version = CHIMERA_VERSION;
+  report.build = build_id();
+  return report;
+}
+
+RankReport RankRun::set_up_run(const Result<RunConfig>& config) {
   Result<std::unique_ptr<RunSetup>> setup =
       config ? set_up_here(*config, session_.ranks_here()) : config.errors();
   RankReport report;
@@ -138,9 +155,6 @@ RankReport RankRun::prepare(const Result<RunConfig>& config) {
     }
     report.exit_code = exit_code_of(setup.errors());
   }
-  report.host = host_name();
-  report.version = CHIMERA_VERSION;
-  report.build = build_id();
   return report;
 }
 
@@ -208,6 +222,7 @@ void RankRun::greet() const {
 
 std::vector<std::string> RankRun::rank_names() const {
   std::vector<std::string> names;
+  names.reserve(session_.size());
   for (int rank = 0; rank < session_.size(); ++rank) {
     names.push_back(fmt::format("rank {} ({}, {})", rank, verdict_.hosts[rank],
                                 describe_rank(schedule(), rank)));

@@ -165,9 +165,9 @@ int run_training(const TrainingContext& context) {
                            exit_code);
     return exit_code;
   } catch (const std::exception&) {
+    if (context.site.own != nullptr) throw;  // other processes must learn of it
     const Failure failure = current_failure();
     std::cerr << "error: " << failure.text << '\n';
-    if (directory == nullptr) return failure.exit_code;
     context.flights.write(directory->path(), {}, failure.text);
     leave_state(*directory, step, failure.exit_code);
     return failure.exit_code;

@@ -25,7 +25,8 @@ struct TrainingContext {
   int hosts = 1;  // taken to be alike
 };
 
-// Trains, and writes what is left of it. Returns the exit code.
+// Trains, and writes what is left of it. Returns the exit code. Where other
+// ranks are other processes, throws what it fails of.
 [[nodiscard]] int run_training(const TrainingContext& context);
 
 }  // namespace chimera

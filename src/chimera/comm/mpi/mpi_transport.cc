@@ -42,7 +42,7 @@ class MpiRank final : public MpiTransport {
   Received receive(const MessageId& id, int from) override {
     std::optional<Received> message =
         waiting([&] { return mailbox_.take_message(id, from, deadline()); });
-    if (!message) throw TimeoutError("no message came", from);
+    if (!message) fail("no message came", from);
     return std::move(*message);
   }
 
@@ -55,9 +55,7 @@ class MpiRank final : public MpiTransport {
   Span wait_collective(const CollectiveId& id) override {
     const std::optional<Span> span =
         waiting([&] { return mailbox_.take_collective(id, deadline()); });
-    if (!span) {
-      throw TimeoutError("a gradient sum did not complete", missing(id));
-    }
+    if (!span) fail("a gradient sum did not complete", missing(id));
     return *span;
   }
 
@@ -68,9 +66,7 @@ class MpiRank final : public MpiTransport {
   Ballot wait_vote(int step) override {
     const std::optional<Ballot> result =
         waiting([&] { return mailbox_.take_vote(step, deadline()); });
-    if (!result) {
-      throw TimeoutError("a vote did not complete", missing(std::nullopt));
-    }
+    if (!result) fail("a vote did not complete", missing(std::nullopt));
     return *result;
   }
 
@@ -93,12 +89,22 @@ class MpiRank final : public MpiTransport {
     engine_.watch().give_up({.exit_code = cause.exit_code,
                              .origin = rank(),
                              .reason = cause.reason});
-    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+    wait_for_the_end();
   }
 
   void hurry() override { engine_.watch().hurry(); }
 
  private:
+  [[noreturn]] static void wait_for_the_end() {
+    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+  }
+
+  // A deadline was missed.
+  [[noreturn]] void fail(const char* what, int peer) {
+    if (engine_.watch().blame_silent()) wait_for_the_end();
+    throw TimeoutError(what, peer);
+  }
+
   [[nodiscard]] Clock::time_point deadline() const {
     return Clock::now() +
            std::chrono::duration_cast<Clock::duration>(options_.deadline);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 namespace chimera {
@@ -28,9 +29,11 @@ constexpr auto kStopped = std::chrono::seconds(1);
 Watch::Watch(Options options)
     : options_(std::move(options)), wake_(eventfd(0, EFD_NONBLOCK)) {
   for (const Process& process : options_.processes) {
-    // Before Linux 5.3 there is none: then silence alone counts.
-    pidfds_.push_back(
-        static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0)));
+    const auto pidfd =
+        static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0));
+    // Gone already. (Before Linux 5.3 there is no pidfd: then silence counts.)
+    if (pidfd < 0 && errno == ESRCH) give_up_dead(process.rank);
+    pidfds_.push_back(pidfd);
   }
   thread_ = std::thread([this] { run(); });
 }
@@ -61,6 +64,12 @@ void Watch::give_up(const Ending& ending) {
     ending_ = ending;
   }
   wake();
+}
+
+void Watch::give_up_dead(int rank) {
+  Ending death = lost(rank);
+  death.is_dead = true;
+  give_up(death);
 }
 
 std::optional<Ending> Watch::ending() const {
@@ -102,9 +111,7 @@ void Watch::run() {
       options_.forgive();
       std::this_thread::sleep_for(kPeriod);
     } else if (dead) {
-      Ending death = lost(*dead);
-      death.is_dead = true;
-      give_up(death);
+      give_up_dead(*dead);
     } else if (is_watching) {
       look();
     }
@@ -136,21 +143,30 @@ std::optional<int> Watch::wait_for_death(bool is_watching) const {
 }
 
 // Of several that are silent the longest silent one was probably the first.
-void Watch::look() {
-  int most_silent = -1;
-  Clock::duration longest{};
+std::pair<int, Clock::duration> Watch::most_silent() const {
+  std::pair<int, Clock::duration> most{-1, {}};
   for (const int peer : options_.peers) {
     const Clock::duration silence = options_.silence_of(peer);
-    if (silence <= longest) continue;
-    longest = silence;
-    most_silent = peer;
+    if (silence > most.second) most = {peer, silence};
   }
+  return most;
+}
+
+void Watch::look() {
   Clock::duration limit = options_.silence;
   {
     const std::lock_guard lock(mutex_);
     if (is_hurried_) limit = std::min(limit, kHurriedSilence);
   }
-  if (longest > limit) give_up(lost(most_silent));
+  const auto [peer, silence] = most_silent();
+  if (silence > limit) give_up(lost(peer));
+}
+
+bool Watch::blame_silent() {
+  const auto [peer, silence] = most_silent();
+  if (silence < kHurriedSilence) return false;
+  give_up(lost(peer));
+  return true;
 }
 
 Ending Watch::lost(int rank) const {

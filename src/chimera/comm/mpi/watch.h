@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "chimera/comm/ending.h"
@@ -50,6 +51,10 @@ class Watch {
   // The reason, for telling others. Any thread.
   [[nodiscard]] std::optional<Ending> ending() const;
 
+  // A wait has taken too long. If somebody has fallen silent it is their fault,
+  // whoever was waited for: gives up for that reason and returns true.
+  bool blame_silent();
+
   // The launcher wants us gone: if a peer is dead, say so before it kills us.
   void hurry();
   // Others may go from now on.
@@ -58,6 +63,9 @@ class Watch {
  private:
   void run();
   void look();
+  // The peer that was not heard for the longest time, and that time.
+  [[nodiscard]] std::pair<int, Clock::duration> most_silent() const;
+  void give_up_dead(int rank);
   void wake() const;
   // Waits until something may have happened; the rank whose process is dead,
   // if there is one.

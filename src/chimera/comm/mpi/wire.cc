@@ -133,10 +133,8 @@ bool Wire::advance() {
   check_statuses(code, count);
   // What follows may start new messages, so the finished ones leave first, the
   // highest index first, so that the others keep theirs.
-  std::vector<std::pair<Done, MPI_Status>> finished;
-  finished.reserve(count);
   for (int i = 0; i < count; ++i) {
-    finished.emplace_back(std::move(dones_[indices_[i]]), statuses_[i]);
+    finished_.emplace_back(std::move(dones_[indices_[i]]), statuses_[i]);
   }
   std::sort(indices_.begin(), indices_.begin() + count, std::greater<>());
   const auto drop = [](auto& items, int index) {
@@ -148,9 +146,10 @@ bool Wire::advance() {
     drop(dones_, indices_[i]);
     drop(expected_, indices_[i]);
   }
-  for (const auto& [done, status] : finished) {
+  for (const auto& [done, status] : finished_) {
     if (done) done(status);
   }
+  finished_.clear();
   return true;
 }
 

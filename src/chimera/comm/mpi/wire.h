@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "chimera/comm/link_clock.h"
@@ -80,6 +81,7 @@ class Wire {
   // Of MPI_Testsome, kept so that nothing is allocated per call.
   std::vector<int> indices_;
   std::vector<MPI_Status> statuses_;
+  std::vector<std::pair<Done, MPI_Status>> finished_;
 };
 
 }  // namespace chimera
