@@ -77,6 +77,9 @@ std::string describe_progress(const Schedule& schedule, int rank,
   if ((progress & kEvaluation) != 0) {
     return "evaluation, batch " + std::to_string(step);
   }
+  if (static_cast<std::uint32_t>(progress) == 0) {
+    return "after step " + std::to_string(step - 1);
+  }
   const auto position = static_cast<std::uint32_t>(progress) - 1;
   const ActionList& list = schedule.actions[place_of(schedule, rank).worker];
   return "step " + std::to_string(step) + ", " + describe(list.at(position));

@@ -10,8 +10,11 @@
 namespace chimera {
 
 struct Progress {
+  static constexpr int kBetween = -1;
+
   int step = 0;
-  int position = 0;  // in its list; of an evaluation: the steps done before
+  // In its list, or kBetween steps; of an evaluation: the steps done before.
+  int position = 0;
   bool training = true;
 };
 
@@ -20,7 +23,8 @@ struct Progress {
 // Training steps before the one at hand, or before the evaluation.
 [[nodiscard]] int steps_before(std::uint64_t progress);
 
-// "step 5, forward of stage 1, micro-batch 3"; "before the first step" for 0.
+// "step 5, forward of stage 1, micro-batch 3"; "after step 5"; "before the
+// first step" for 0.
 [[nodiscard]] std::string describe_progress(const Schedule& schedule, int rank,
                                             std::uint64_t progress);
 

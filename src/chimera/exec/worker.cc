@@ -27,6 +27,10 @@ int Worker::run(const Program& program, const Stretch& stretch) {
     transport_.abort(error.what());
     throw;
   }
+  if (stretch.training) {
+    transport_.report_progress(
+        encode({.step = stretch_.end, .position = Progress::kBetween}));
+  }
   CHIMERA_CHECK(held_.empty() && made_.empty() && open_sums_.empty(),
                 "work is left over at the end of a stretch");
   return stretch_.end;
