@@ -19,9 +19,9 @@ namespace {
 
 using testing::combination;
 using testing::config_of;
+using testing::expect_same_bits;
 using testing::Extras;
 using testing::kCombinations;
-using testing::Outcome;
 using testing::outcome_of;
 using testing::setup_of;
 
@@ -113,16 +113,6 @@ TEST(Parity, ADifferenceIsFound) {
     return value;
   };
   EXPECT_FALSE(verify(*setup, {.steps = 1}).passes());
-}
-
-void expect_same_bits(const Outcome& a, const Outcome& b) {
-  EXPECT_EQ(a.numbers, b.numbers);
-  ASSERT_EQ(a.weights.size(), b.weights.size());
-  for (std::size_t i = 0; i < a.weights.size(); ++i) {
-    EXPECT_EQ(a.weights[i].name, b.weights[i].name);
-    EXPECT_TRUE(at::equal(a.weights[i].value, b.weights[i].value))
-        << a.weights[i].name;
-  }
 }
 
 TEST(Parity, TheSameRunTwiceGivesTheSameBits) {

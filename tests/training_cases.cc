@@ -1,5 +1,6 @@
 #include "tests/training_cases.h"
 
+#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -82,6 +83,16 @@ Outcome outcome_of(const RunSetup& setup, const TrainSite& site) {
                           site)
                         .weights;
   return outcome;
+}
+
+void expect_same_bits(const Outcome& a, const Outcome& b) {
+  EXPECT_EQ(a.numbers, b.numbers);
+  ASSERT_EQ(a.weights.size(), b.weights.size());
+  for (std::size_t i = 0; i < a.weights.size(); ++i) {
+    EXPECT_EQ(a.weights[i].name, b.weights[i].name);
+    EXPECT_TRUE(at::equal(a.weights[i].value, b.weights[i].value))
+        << a.weights[i].name;
+  }
 }
 
 }  // namespace chimera::testing

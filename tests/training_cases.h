@@ -38,4 +38,7 @@ struct Outcome {
 [[nodiscard]] Outcome outcome_of(const RunSetup& setup,
                                  const TrainSite& site = {});
 
+// Expects all numbers and all weights to be equal.
+void expect_same_bits(const Outcome& a, const Outcome& b);
+
 }  // namespace chimera::testing
