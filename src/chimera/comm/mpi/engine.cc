@@ -56,6 +56,11 @@ Engine::Engine(const MpiOptions& options, const Communicators& comms,
                std::chrono::duration_cast<Clock::duration>(options.deadline),
            .silence_of = [this](int rank) { return heart_.silence_of(rank); },
            .progress_of = [this](int rank) { return heart_.progress_of(rank); },
+           .longest_silence =
+               [this] {
+                 const Heart::Silence silence = heart_.longest_silence();
+                 return std::pair(silence.rank, silence.time);
+               },
            .forgive = [this] { heart_.forgive(); },
            .speak = options.speak,
            .leave = options.leave}) {

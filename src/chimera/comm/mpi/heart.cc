@@ -36,6 +36,8 @@ void Heart::listen_for_beats() {
                   known.progress = arrived_.progress;
                   known.heard = now();
                   known.has_left = arrived_.is_last != 0;
+                  known.silent_rank = arrived_.silent_rank;
+                  known.silent_for = arrived_.silent_for;
                   listen_for_beats();
                 });
 }
@@ -60,11 +62,15 @@ void Heart::beat(std::uint64_t progress) {
   const Clock::time_point time = Clock::now();
   if (time < next_beat_) return;
   next_beat_ = time + kPeriod;
+  const Silence silence = own_longest_silence();
   for (Peer& peer : peers_) {
     // If the last one has not even left, more would only pile up.
     if (peer.is_sending || peer.told_goodbye) continue;
     peer.is_sending = true;
-    peer.sent = {.progress = progress, .is_last = is_leaving_ ? 1U : 0U};
+    peer.sent = {.progress = progress,
+                 .is_last = is_leaving_ ? 1 : 0,
+                 .silent_rank = silence.rank,
+                 .silent_for = silence.time.count()};
     wire_.send({options_.comm, peer.rank, options_.first_tag}, Wire::kNoLink,
                std::as_bytes(std::span(&peer.sent, 1)),
                [&peer](const MPI_Status&) {
@@ -103,6 +109,28 @@ bool Heart::is_done() const {
   return std::all_of(peers_.begin(), peers_.end(), [this](const Peer& peer) {
     return peer.told_goodbye && known_[peer.rank].has_left;
   });
+}
+
+Heart::Silence Heart::own_longest_silence() const {
+  Silence longest;
+  for (const Peer& peer : peers_) {
+    const Clock::duration time = silence_of(peer.rank);
+    if (time > longest.time) longest = {peer.rank, time};
+  }
+  return longest;
+}
+
+Heart::Silence Heart::longest_silence() const {
+  Silence longest = own_longest_silence();
+  for (const Peer& peer : peers_) {
+    const Known& known = known_[peer.rank];
+    const Clock::duration time(known.silent_for);
+    // What a silent one has told last is out of date, and of oneself one knows.
+    const bool counts =
+        known.silent_rank != rank_ && silence_of(peer.rank) < 5 * kPeriod;
+    if (counts && time > longest.time) longest = {known.silent_rank, time};
+  }
+  return longest;
 }
 
 void Heart::forgive() {

@@ -24,6 +24,11 @@ class Heart {
     std::function<void(const Ending& ending)> on_ending;  // another rank's
   };
 
+  struct Silence {
+    int rank = -1;  // -1 = none
+    Clock::duration time{};
+  };
+
   static constexpr Clock::duration kPeriod = std::chrono::milliseconds(100);
 
   Heart(Wire& wire, Options options);
@@ -44,13 +49,19 @@ class Heart {
   // What is known of a rank; any thread. Silence is zero after its farewell.
   [[nodiscard]] std::uint64_t progress_of(int rank) const;
   [[nodiscard]] Clock::duration silence_of(int rank) const;
+  // The rank that was not heard for the longest time, by this rank or by those
+  // it hears, and that time; any thread. Whom one waits for may itself wait for
+  // somebody whom only others hear.
+  [[nodiscard]] Silence longest_silence() const;
   // As if everybody had just been heard; any thread.
   void forgive();
 
  private:
   struct Beat {
     std::uint64_t progress = 0;
-    std::uint64_t is_last = 0;
+    std::int32_t is_last = 0;
+    std::int32_t silent_rank = -1;  // the sender's own longest silence
+    std::int64_t silent_for = 0;    // in ticks of the clock
   };
   struct Peer {
     int rank = 0;
@@ -63,6 +74,8 @@ class Heart {
     std::atomic<std::uint64_t> progress = 0;
     std::atomic<Clock::rep> heard = 0;
     std::atomic<bool> has_left = false;
+    std::atomic<int> silent_rank = -1;  // as it has told
+    std::atomic<Clock::rep> silent_for = 0;
   };
   // An Ending as it travels.
   struct EndingMessage {
@@ -75,6 +88,7 @@ class Heart {
     std::array<char, 2000> reason{};
   };
 
+  [[nodiscard]] Silence own_longest_silence() const;
   void listen_for_beats();
   void listen_for_ending();
 

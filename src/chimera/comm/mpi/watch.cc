@@ -163,9 +163,11 @@ void Watch::look() {
 }
 
 bool Watch::blame_silent() {
-  const auto [peer, silence] = most_silent();
+  const auto [rank, silence] = options_.longest_silence();
   if (silence < kHurriedSilence) return false;
-  give_up(lost(peer));
+  Ending ending = lost(rank);
+  ending.silent_s = std::chrono::duration<double>(silence).count();
+  give_up(ending);
   return true;
 }
 

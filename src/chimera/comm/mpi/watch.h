@@ -33,6 +33,8 @@ class Watch {
     // How long a rank has not been heard; zero once it has said goodbye.
     std::function<Clock::duration(int rank)> silence_of;
     std::function<std::uint64_t(int rank)> progress_of;
+    // The rank that was not heard for the longest time, by anybody known.
+    std::function<std::pair<int, Clock::duration>()> longest_silence;
     // This process was stopped itself: nobody can be blamed for the past.
     std::function<void()> forgive;
     // Says why the run ends, at once; then, a moment later, ends the process.
