@@ -48,6 +48,7 @@ std::string LastWords::text(const Ending& ending,
 // Where the run directory is shared by all hosts any rank may say how it ended;
 // where it is not, it is rank 0's.
 void LastWords::leave_state(const RunState& state) const {
+  if (!leaves_state_) return;
   std::error_code error;
   if (!std::filesystem::exists(options_.run_dir + "/config.toml", error)) {
     return;
@@ -64,6 +65,8 @@ void LastWords::speak(const Ending& ending) {
   const std::uint64_t progress =
       transport == nullptr ? 0 : transport->progress_of(options_.rank);
   steps_ = steps_before(progress);
+  // Who was thought dead and wakes up has nothing to add to what others wrote.
+  leaves_state_ = ending.lost != options_.rank;
   const std::string said = text(ending, progress);
   // One write, so that lines of several ranks do not mix.
   const std::string line = "error: " + said + "\n";

@@ -50,6 +50,7 @@ class LastWords {
 
   Options options_;
   int steps_ = 0;  // done when it spoke
+  bool leaves_state_ = true;
   std::mutex mutex_;
   std::condition_variable settled_;
   bool is_settled_ = false;  // guarded by mutex_
