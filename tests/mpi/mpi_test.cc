@@ -139,6 +139,7 @@ bool computes_during(const Trace& trace, int rank, const Event& event) {
 // really move.
 Trace emulated_trace(const std::string& scheme) {
   const int ranks = session->size();
+  const int steps = std::max(2, 16 / ranks);  // few ranks do little in one
   const Schedule lowered = lower(
       make_schedule({.scheme = scheme, .depth = ranks, .micros = 2 * ranks})
           .value(),
@@ -152,10 +153,10 @@ Trace emulated_trace(const std::string& scheme) {
       lowered, std::vector<EmulatedStage>(lowered.stages(), stage));
   const auto transport = transport_for(lowered);
   Worker worker(*transport, *compute, {.recorder = {.keep_events = true}});
-  worker.run(Program(lowered, session->rank()), {.end = 2});
+  worker.run(Program(lowered, session->rank()), {.end = steps});
   const auto events =
       gather_values(*transport, worker.recorder().events(), 1 << 29);
-  return session->rank() == 0 ? merge_ranks(lowered, events, 2) : Trace{};
+  return session->rank() == 0 ? merge_ranks(lowered, events, steps) : Trace{};
 }
 
 TEST(Mpi, SumsMoveWhileTheWorkerComputes) {
