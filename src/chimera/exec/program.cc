@@ -85,10 +85,10 @@ Program::Program(const Schedule& schedule, int rank)
       place_(place_of(schedule, rank)),
       index_(schedule),
       recomputed_(index_.cells(), false),
+      members_(group_ranks(schedule)),
       groups_of_(schedule.stages()) {
   CHIMERA_CHECK(is_lowered(schedule), "only a lowered schedule can run");
   for (const SumGroup& group : schedule.groups) {
-    members_.push_back(member_ranks(schedule, group));
     std::vector<int> stages;
     for (const Member& member : group.members) stages.push_back(member.stage);
     sort_unique(stages);

@@ -50,17 +50,14 @@ Engine::Engine(const MpiOptions& options, const Communicators& comms,
              }),
       watch_(
           {.rank = comms.rank(),
-           .peers = options.peers,
            .processes = processes(comms),
            .silence =
                std::chrono::duration_cast<Clock::duration>(options.deadline),
            .silence_of = [this](int rank) { return heart_.silence_of(rank); },
            .progress_of = [this](int rank) { return heart_.progress_of(rank); },
-           .longest_silence =
-               [this] {
-                 const Heart::Silence silence = heart_.longest_silence();
-                 return std::pair(silence.rank, silence.time);
-               },
+           .own_longest_silence =
+               [this] { return heart_.own_longest_silence(); },
+           .longest_silence = [this] { return heart_.longest_silence(); },
            .forgive = [this] { heart_.forgive(); },
            .speak = options.speak,
            .leave = options.leave}) {

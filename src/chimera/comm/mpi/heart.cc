@@ -69,8 +69,8 @@ void Heart::beat(std::uint64_t progress) {
     peer.is_sending = true;
     peer.sent = {.progress = progress,
                  .is_last = is_leaving_ ? 1 : 0,
-                 .silent_rank = silence.rank,
-                 .silent_for = silence.time.count()};
+                 .silent_rank = silence.first,
+                 .silent_for = silence.second.count()};
     wire_.send({options_.comm, peer.rank, options_.first_tag}, Wire::kNoLink,
                std::as_bytes(std::span(&peer.sent, 1)),
                [&peer](const MPI_Status&) {
@@ -112,10 +112,10 @@ bool Heart::is_done() const {
 }
 
 Heart::Silence Heart::own_longest_silence() const {
-  Silence longest;
+  Silence longest{-1, {}};
   for (const Peer& peer : peers_) {
     const Clock::duration time = silence_of(peer.rank);
-    if (time > longest.time) longest = {peer.rank, time};
+    if (time > longest.second) longest = {peer.rank, time};
   }
   return longest;
 }
@@ -128,7 +128,7 @@ Heart::Silence Heart::longest_silence() const {
     // What a silent one has told last is out of date, and of oneself one knows.
     const bool counts =
         known.silent_rank != rank_ && silence_of(peer.rank) < 5 * kPeriod;
-    if (counts && time > longest.time) longest = {known.silent_rank, time};
+    if (counts && time > longest.second) longest = {known.silent_rank, time};
   }
   return longest;
 }

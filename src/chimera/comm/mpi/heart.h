@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "chimera/comm/ending.h"
@@ -24,10 +25,7 @@ class Heart {
     std::function<void(const Ending& ending)> on_ending;  // another rank's
   };
 
-  struct Silence {
-    int rank = -1;  // -1 = none
-    Clock::duration time{};
-  };
+  using Silence = std::pair<int, Clock::duration>;  // rank (-1 = none), time
 
   static constexpr Clock::duration kPeriod = std::chrono::milliseconds(100);
 
@@ -53,6 +51,8 @@ class Heart {
   // it hears, and that time; any thread. Whom one waits for may itself wait for
   // somebody whom only others hear.
   [[nodiscard]] Silence longest_silence() const;
+  // The same by this rank alone.
+  [[nodiscard]] Silence own_longest_silence() const;
   // As if everybody had just been heard; any thread.
   void forgive();
 
@@ -88,7 +88,6 @@ class Heart {
     std::array<char, 2000> reason{};
   };
 
-  [[nodiscard]] Silence own_longest_silence() const;
   void listen_for_beats();
   void listen_for_ending();
 

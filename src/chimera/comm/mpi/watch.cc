@@ -143,22 +143,13 @@ std::optional<int> Watch::wait_for_death(bool is_watching) const {
 }
 
 // Of several that are silent the longest silent one was probably the first.
-std::pair<int, Clock::duration> Watch::most_silent() const {
-  std::pair<int, Clock::duration> most{-1, {}};
-  for (const int peer : options_.peers) {
-    const Clock::duration silence = options_.silence_of(peer);
-    if (silence > most.second) most = {peer, silence};
-  }
-  return most;
-}
-
 void Watch::look() {
   Clock::duration limit = options_.silence;
   {
     const std::lock_guard lock(mutex_);
     if (is_hurried_) limit = std::min(limit, kHurriedSilence);
   }
-  const auto [peer, silence] = most_silent();
+  const auto [peer, silence] = options_.own_longest_silence();
   if (silence > limit) give_up(lost(peer));
 }
 

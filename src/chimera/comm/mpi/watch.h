@@ -27,13 +27,14 @@ class Watch {
   };
   struct Options {
     int rank = 0;
-    std::vector<int> peers;          // that should be heard
     std::vector<Process> processes;  // other ranks of this host
     Clock::duration silence{};       // longer than this is lost
     // How long a rank has not been heard; zero once it has said goodbye.
     std::function<Clock::duration(int rank)> silence_of;
     std::function<std::uint64_t(int rank)> progress_of;
-    // The rank that was not heard for the longest time, by anybody known.
+    // The rank that was not heard for the longest time: by this one, and by
+    // this one or those it hears.
+    std::function<std::pair<int, Clock::duration>()> own_longest_silence;
     std::function<std::pair<int, Clock::duration>()> longest_silence;
     // This process was stopped itself: nobody can be blamed for the past.
     std::function<void()> forgive;
@@ -65,8 +66,6 @@ class Watch {
  private:
   void run();
   void look();
-  // The peer that was not heard for the longest time, and that time.
-  [[nodiscard]] std::pair<int, Clock::duration> most_silent() const;
   void give_up_dead(int rank);
   void wake() const;
   // Waits until something may have happened; the rank whose process is dead,
