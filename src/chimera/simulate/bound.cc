@@ -4,18 +4,10 @@
 #include <limits>
 #include <vector>
 
+#include "chimera/simulate/release_bound.h"
+
 namespace chimera {
 namespace {
-
-// Latency and transfer of the tensor between two neighbouring stages.
-double hop(const Schedule& schedule, const Costs& costs, int pipe, int lower) {
-  const Placement& placement = schedule.placement;
-  if (placement.worker(pipe, lower) == placement.worker(pipe, lower + 1)) {
-    return 0;
-  }
-  return costs.latency +
-         costs.time_per_byte * costs.stages[lower].boundary_bytes;
-}
 
 std::vector<bool> used_pipes(const Schedule& schedule) {
   std::vector<bool> used(schedule.pipes(), false);
@@ -34,10 +26,49 @@ double one_micro(const Schedule& schedule, const Costs& costs, int pipe) {
     time += costs.stages[stage].forward +
             costs.stages[stage].input_grad / schedule.parts;
     if (stage + 1 < schedule.stages()) {
-      time += 2 * hop(schedule, costs, pipe, stage);
+      time += 2 * hop_time(schedule, costs, pipe, stage);
     }
   }
   return time;
+}
+
+// [worker] what must follow its last weight gradient: that stage's sum and
+// update, whichever stage it is.
+std::vector<double> shortest_tails(const Schedule& schedule,
+                                   const Costs& costs) {
+  std::vector<double> sums(schedule.stages(), 0);
+  for (const SumGroup& group : schedule.groups) {
+    const double time = sum_time(costs, schedule, group);
+    for (const Member& member : group.members) {
+      sums[member.stage] = std::max(sums[member.stage], time);
+    }
+  }
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  std::vector<double> tails(schedule.workers(), kNever);
+  for (int pipe = 0; pipe < schedule.pipes(); ++pipe) {
+    for (int stage = 0; stage < schedule.stages(); ++stage) {
+      double& tail = tails[schedule.placement.worker(pipe, stage)];
+      tail = std::min(tail, sums[stage] + costs.stages[stage].update);
+    }
+  }
+  return tails;
+}
+
+// The reasons that hold for one step of a synchronous scheme alone.
+double one_step_bound(const Schedule& schedule, const Costs& costs,
+                      std::optional<double> cap) {
+  const std::vector<double> compute = release_bounds(schedule, costs, cap);
+  const std::vector<double> tails = shortest_tails(schedule, costs);
+  double bound = 0;
+  for (int worker = 0; worker < schedule.workers(); ++worker) {
+    if (compute[worker] == 0) continue;
+    double updates = 0;
+    for (const Action& action : schedule.actions[worker]) {
+      if (action.op == Op::kU) updates += costs.stages[action.stage].update;
+    }
+    bound = std::max(bound, compute[worker] + std::max(updates, tails[worker]));
+  }
+  return bound;
 }
 
 }  // namespace
@@ -56,7 +87,7 @@ double lower_bound(const Schedule& schedule, const Costs& costs,
       first = std::min(first, arrival);
       arrival += costs.stages[stage].forward;
       if (stage + 1 < schedule.stages()) {
-        arrival += hop(schedule, costs, pipe, stage);
+        arrival += hop_time(schedule, costs, pipe, stage);
       }
     }
     bound = std::max(bound, one_micro(schedule, costs, pipe));
@@ -70,6 +101,9 @@ double lower_bound(const Schedule& schedule, const Costs& costs,
     all_work += work;
     if (earliest[worker] == kNever) continue;
     bound = std::max(bound, earliest[worker] + options.steps * work);
+  }
+  if (options.steps == 1 && schedule.parts == 1 && !is_asynchronous(schedule)) {
+    bound = std::max(bound, one_step_bound(schedule, costs, options.cap));
   }
   if (options.cores > 0) {
     bound = std::max(bound,

@@ -24,6 +24,8 @@ struct SimulateOptions {
   // Processors that all workers of all copies share; 0 = one for each. When
   // more workers compute than there are cores, all run equally slower.
   int cores = 0;
+  // For the lower bound: the most activations a worker may hold.
+  std::optional<double> cap;
 };
 
 struct WorkerStats {

@@ -237,7 +237,8 @@ void Simulator::summarise() {
     result_.ideal = std::max(result_.ideal, stats.busy);
   }
   result_.bound = lower_bound(
-      schedule_, costs_, {.steps = options_.steps, .cores = options_.cores});
+      schedule_, costs_,
+      {.steps = options_.steps, .cores = options_.cores, .cap = options_.cap});
   if (result_.makespan > 0) {
     // Not below 0 by the dust of summing many times.
     const double all = schedule_.workers() * result_.makespan;

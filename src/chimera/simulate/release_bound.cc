@@ -1,0 +1,163 @@
+#include "chimera/simulate/release_bound.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace chimera {
+namespace {
+
+struct Release {
+  double at = 0;
+  double work = 0;
+  bool is_forward = false;
+};
+
+// What can happen when on one worker.
+struct WorkerReleases {
+  std::vector<Release> actions;
+  std::vector<double> weight_grad_ends;
+};
+
+class Releases {
+ public:
+  Releases(const Schedule& schedule, const Costs& costs)
+      : schedule_(schedule), costs_(costs), workers_(schedule.workers()) {
+    std::vector<int> micros(schedule.pipes(), 0);
+    for (const ActionList& list : schedule.actions) {
+      for (const Action& action : list) {
+        recomputes_ |= action.op == Op::kR;
+        if (action.op == Op::kF && action.stage == 0) ++micros[action.pipe];
+      }
+    }
+    for (int pipe = 0; pipe < schedule.pipes(); ++pipe) {
+      if (micros[pipe] > 0) follow(pipe, micros[pipe]);
+    }
+  }
+
+  [[nodiscard]] bool recomputes() const { return recomputes_; }
+  [[nodiscard]] std::vector<WorkerReleases>& workers() { return workers_; }
+
+ private:
+  void follow(int pipe, int micros) {
+    const int last = schedule_.stages() - 1;
+    double at = 0;
+    double turn = 0;
+    for (int stage = 0; stage <= last; ++stage) {
+      const double forward = costs_.stages[stage].forward;
+      turn = std::max(turn, forward);
+      add(pipe, stage, micros, {at, forward, true}, turn);
+      // Nothing else needs a recomputation; it may run at once.
+      if (recomputes_) {
+        add(pipe, stage, micros, {at + forward, forward, false}, turn);
+      }
+      at += forward;
+      if (stage < last) at += hop_time(schedule_, costs_, pipe, stage);
+    }
+    const double recompute = recomputes_ ? costs_.stages[last].forward : 0;
+    at += recompute;
+    turn = std::max(turn, costs_.stages[last].forward + recompute +
+                              costs_.stages[last].input_grad);
+    for (int stage = last; stage >= 0; --stage) {
+      const StageCosts& costs = costs_.stages[stage];
+      turn = std::max(turn, costs.input_grad);
+      add(pipe, stage, micros, {at, costs.input_grad, false}, turn);
+      at += costs.input_grad;
+      add(pipe, stage, micros, {at, costs.weight_grad, false}, turn);
+      add_ends(pipe, stage, micros, at + costs.weight_grad, turn);
+      if (stage > 0) at += hop_time(schedule_, costs_, pipe, stage - 1);
+    }
+  }
+
+  [[nodiscard]] WorkerReleases& at(int pipe, int stage) {
+    return workers_[schedule_.placement.worker(pipe, stage)];
+  }
+
+  void add(int pipe, int stage, int micros, const Release& first, double turn) {
+    std::vector<Release>& actions = at(pipe, stage).actions;
+    for (int number = 0; number < micros; ++number) {
+      actions.push_back(first);
+      actions.back().at += number * turn;
+    }
+  }
+
+  void add_ends(int pipe, int stage, int micros, double first, double turn) {
+    std::vector<double>& ends = at(pipe, stage).weight_grad_ends;
+    for (int number = 0; number < micros; ++number) {
+      ends.push_back(first + number * turn);
+    }
+  }
+
+  const Schedule& schedule_;
+  const Costs& costs_;
+  std::vector<WorkerReleases> workers_;
+  bool recomputes_ = false;
+};
+
+// [n] what the n dearest forwards take together.
+std::vector<double> dearest_forwards(const std::vector<Release>& actions) {
+  std::vector<double> times;
+  for (const Release& release : actions) {
+    if (release.is_forward) times.push_back(release.work);
+  }
+  std::sort(times.rbegin(), times.rend());
+  std::vector<double> sums{0};
+  for (const double time : times) sums.push_back(sums.back() + time);
+  return sums;
+}
+
+double bound_of(WorkerReleases& worker, size_t room) {
+  std::vector<Release>& actions = worker.actions;
+  std::vector<double>& ends = worker.weight_grad_ends;
+  if (actions.empty()) return 0;
+  std::sort(actions.begin(), actions.end(),
+            [](const Release& a, const Release& b) { return a.at < b.at; });
+  std::sort(ends.begin(), ends.end());
+  const std::vector<double> dearest = dearest_forwards(actions);
+  double work = 0;
+  for (const Release& release : actions) work += release.work;
+  const double head = actions.front().at;
+  double bound = head + work;
+  double forwards = 0;
+  double others = 0;
+  size_t ended = 0;
+  for (const Release& release : actions) {
+    const double r = release.at;
+    while (ended < ends.size() && ends[ended] <= r) ++ended;
+    const size_t most = std::min(dearest.size() - 1, room + ended);
+    const double done =
+        std::min(r - head, others + std::min(forwards, dearest[most]));
+    bound = std::max(bound, r + work - done);
+    (release.is_forward ? forwards : others) += release.work;
+  }
+  return bound;
+}
+
+}  // namespace
+
+double hop_time(const Schedule& schedule, const Costs& costs, int pipe,
+                int lower) {
+  const Placement& placement = schedule.placement;
+  if (placement.worker(pipe, lower) == placement.worker(pipe, lower + 1)) {
+    return 0;
+  }
+  return costs.latency +
+         costs.time_per_byte * costs.stages[lower].boundary_bytes;
+}
+
+std::vector<double> release_bounds(const Schedule& schedule, const Costs& costs,
+                                   std::optional<double> cap) {
+  Releases releases(schedule, costs);
+  // With recomputation forwards hold nothing that the cap counts.
+  size_t room = std::numeric_limits<size_t>::max() / 2;
+  if (cap && !releases.recomputes()) {
+    room = static_cast<size_t>(std::floor(*cap * schedule.chunks() + 1e-9));
+  }
+  std::vector<double> bounds;
+  for (WorkerReleases& worker : releases.workers()) {
+    bounds.push_back(bound_of(worker, room));
+  }
+  return bounds;
+}
+
+}  // namespace chimera
