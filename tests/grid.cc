@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <numeric>
+#include <tuple>
 
 namespace chimera::testing {
 namespace {
@@ -28,6 +29,14 @@ std::vector<int> micro_counts(int depth) {
   return counts;
 }
 
+// Pipes, shape and chunks of planned orders.
+std::vector<std::tuple<int, Shape, int>> planned_placements() {
+  return {{2, Shape::kLinear, 1}, {1, Shape::kLinear, 1},
+          {4, Shape::kLinear, 1}, {2, Shape::kVee, 2},
+          {1, Shape::kVee, 2},    {1, Shape::kLoop, 2},
+          {2, Shape::kWave, 4}};
+}
+
 }  // namespace
 
 bool full_grid() {
@@ -40,7 +49,8 @@ std::string text_of(const ScheduleSpec& spec) {
   return spec.scheme + " D=" + std::to_string(spec.depth) +
          " N=" + std::to_string(spec.micros) +
          " pipes=" + std::to_string(layout.pipes) +
-         " chunks=" + std::to_string(layout.chunks) + " " + name_of(spec.scale);
+         " chunks=" + std::to_string(layout.chunks) + " " +
+         (spec.shape ? name_of(*spec.shape) : name_of(spec.scale));
 }
 
 std::vector<ScheduleSpec> layouts(const Scheme& scheme, int depth,
@@ -52,7 +62,14 @@ std::vector<ScheduleSpec> layouts(const Scheme& scheme, int depth,
   for (const int N : micros) {
     ScheduleSpec spec{
         .scheme = std::string(scheme.name), .depth = depth, .micros = N};
-    if (scheme.any_chunks) {
+    if (scheme.any_shape) {
+      for (const auto& [pipes, shape, number] : planned_placements()) {
+        spec.pipes = pipes;
+        spec.shape = shape;
+        spec.chunks = number;
+        add(spec);
+      }
+    } else if (scheme.any_chunks) {
       for (const int chunks : {2, 4}) {
         spec.chunks = chunks;
         add(spec);
@@ -77,8 +94,12 @@ std::vector<ScheduleSpec> grid() {
   std::vector<ScheduleSpec> specs;
   for (const Scheme& scheme : schemes()) {
     for (const int depth : depths()) {
-      for (const ScheduleSpec& spec :
-           layouts(scheme, depth, micro_counts(depth))) {
+      // Seven placements of it: a few N say as much.
+      const bool is_thinned = scheme.any_shape && depth > 8 && !full_grid();
+      const std::vector<int> micros =
+          is_thinned ? std::vector{depth, 2 * depth - 2, 3 * depth + 1}
+                     : micro_counts(depth);
+      for (const ScheduleSpec& spec : layouts(scheme, depth, micros)) {
         specs.push_back(spec);
       }
     }

@@ -15,7 +15,8 @@ namespace chimera::testing {
 [[nodiscard]] std::string text_of(const ScheduleSpec& spec);
 
 // Every legal layout of `scheme` with this depth and these micro-batch counts:
-// every f, chunks 2 and 4, every scale mode.
+// every f, chunks 2 and 4, every scale mode; planned orders on seven
+// placements.
 [[nodiscard]] std::vector<ScheduleSpec> layouts(const Scheme& scheme, int depth,
                                                 const std::vector<int>& micros);
 

@@ -47,6 +47,13 @@ std::optional<double> closed_form(const ScheduleSpec& spec,
   }
   if (spec.scheme == "dualpipe" && unit) return 3 * N + D / 2 - 1;
   if (spec.scheme == "dualpipe-v" && unit) return 3 * N + (D - 1) / 2;
+  if (spec.scheme == "planned") {
+    const double pipes = *spec.pipes;
+    const bool regular = N >= D && spec.micros % 2 == 0 &&
+                         (pipes == 1 || spec.depth % *spec.pipes == 0);
+    if (!unit || !regular) return std::nullopt;
+    return 3 * N + (pipes == 1 ? D - 1 : D / pipes - 1) / v;
+  }
   if (spec.scheme != "chimera" || F > B) return std::nullopt;
   const int units = spec.micros / spec.depth;
   const bool whole = spec.micros % spec.depth == 0;
@@ -149,6 +156,9 @@ TEST(Grid, PeaksEqualTheClosedForms) {
       }
       if (spec.scheme == "zb-h1" && spec.micros >= spec.depth) {
         ASSERT_EQ(peak, spec.depth);
+      }
+      if (spec.scheme == "planned") {
+        ASSERT_LE(peak, std::max(spec.depth, *spec.pipes));
       }
       if (spec.scheme == "hanayo") {
         ASSERT_LE(peak, spec.depth);

@@ -54,6 +54,12 @@ const std::vector<Base>& bases() {
     add({.scheme = "zb-v", .depth = 2, .micros = 3}, {.tied = true});
     add({.scheme = "dualpipe", .depth = 2, .micros = 4});
     add({.scheme = "hanayo", .depth = 2, .micros = 2, .chunks = 4});
+    add({.scheme = "planned", .depth = 4, .micros = 4}, {.recompute = true});
+    add({.scheme = "planned",
+         .depth = 2,
+         .micros = 3,
+         .pipes = 1,
+         .shape = Shape::kVee});
     return bases;
   }();
   return kBases;

@@ -16,6 +16,7 @@ enum class RandomUse : std::uint64_t {
   kSampleOrder = 3,
   kSentencePairs = 4,
   kMasking = 5,
+  kPlanning = 6,
 };
 
 // The stream of one key: SplitMix64 (Steele, Lea & Flood, OOPSLA 2014), whose

@@ -1,6 +1,7 @@
 #include "chimera/cli/flags.h"
 
 #include "chimera/base/text.h"
+#include "chimera/plan/plan_order.h"
 #include "chimera/schedule/validate.h"
 
 namespace chimera {
@@ -24,8 +25,8 @@ void ScheduleFlags::add_to(CLI::App& command) {
   };
   option("--depth", depth, "workers in the pipeline (D)", "D", kLayout);
   option("--micros", micros, "micro-batches a step (N)", "N", kLayout);
-  option("--pipes", pipes, "pipes over the same workers (chimera: 2f)", "P",
-         kLayout);
+  option("--pipes", pipes, "pipes over the same workers (chimera, planned: 2f)",
+         "P", kLayout);
   option("--scale", scale,
          "how chimera goes beyond N = D: direct (default), doubling, halving",
          "MODE", kLayout);
@@ -34,9 +35,11 @@ void ScheduleFlags::add_to(CLI::App& command) {
          "how a pipe's stages lie on the workers: linear, loop, vee, wave",
          "SHAPE", kLayout);
   option("--width", width, "data-parallel copies (default 1)", "W", kLayout);
-  option("--cap", cap,
-         "refuse if a worker holds more activations than this, in D-ths", "A",
-         kLayout);
+  option(
+      "--cap", cap,
+      "the most activations a worker may hold, in D-ths (planned: default D; "
+      "others are refused above it)",
+      "A", kLayout);
   option("--sync", sync,
          "when gradient sums start: eager-opt (default), eager, end", "MODE",
          kLowering);
@@ -106,6 +109,7 @@ ScheduleRequest read_request(const ScheduleFlags& flags, Values& values) {
   spec.pipes = values.integer("--pipes", flags.pipes);
   spec.chunks = values.integer("--chunks", flags.chunks);
   spec.width = values.integer("--width", flags.width).value_or(1);
+  spec.cap = request.cap;
   spec.scale =
       static_cast<Scale>(values.choice("--scale", flags.scale, scale_names()));
   const int shape = values.choice("--shape", flags.shape, shape_names(), kNone);
@@ -119,6 +123,20 @@ ScheduleRequest read_request(const ScheduleFlags& flags, Values& values) {
     values.refuse(layout.errors());
   }
   return request;
+}
+
+MadeSchedule make_requested(const ScheduleRequest& request,
+                            const UniformTimes& times) {
+  MadeSchedule made;
+  made.schedule = make_schedule(request.spec).value();
+  made.costs = uniform_costs(made.schedule, times);
+  made.cap = resolve(request.spec)->cap;
+  if (is_planned(made.schedule)) {
+    made.schedule = plan_order(
+        made.schedule, made.costs,
+        {.cap = {.activations = *made.cap}, .lowering = request.lowering});
+  }
+  return made;
 }
 
 Result<Schedule> lower_checked(const Schedule& schedule,

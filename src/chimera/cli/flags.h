@@ -40,6 +40,17 @@ struct ScheduleRequest {
 [[nodiscard]] ScheduleRequest read_request(const ScheduleFlags& flags,
                                            Values& values);
 
+// The schedule, its order planned for `costs` if the scheme plans it.
+struct MadeSchedule {
+  Schedule schedule;
+  Costs costs;
+  // What its workers may hold; absent if nothing limits them.
+  std::optional<double> cap;
+};
+// REQUIRES: read_request() found nothing wrong.
+[[nodiscard]] MadeSchedule make_requested(const ScheduleRequest& request,
+                                          const UniformTimes& times);
+
 // Only what says how to lower: for schedules that come from a file.
 [[nodiscard]] ScheduleRequest read_lowering(const ScheduleFlags& flags,
                                             Values& values);

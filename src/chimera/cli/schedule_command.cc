@@ -33,9 +33,8 @@ struct ScheduleCommand {
 Result<std::string> ScheduleCommand::render(const ScheduleRequest& request,
                                             const UniformTimes& uniform,
                                             const std::string& as) const {
-  const Schedule made = make_schedule(request.spec).value();
+  const auto [made, costs, cap] = make_requested(request, uniform);
   CHIMERA_CHECK(validate(made).empty(), "a generated schedule must validate");
-  const Costs costs = uniform_costs(made, uniform);
   const Result<Schedule> ready = lower_checked(made, request, costs);
   if (!ready) return ready.errors();
   const bool draws = as == "text" || as == "svg";
@@ -44,7 +43,7 @@ Result<std::string> ScheduleCommand::render(const ScheduleRequest& request,
   if (as == "json") return to_json(schedule);
   if (as == "csv") return to_csv(schedule);
   if (as == "torch-csv") return to_torch_csv(schedule);
-  const Simulation simulation = simulate(schedule, costs);
+  const Simulation simulation = simulate(schedule, costs, {.cap = cap});
   std::string drawing = draw(schedule, simulation,
                              {.svg = as == "svg", .to_file = !output.empty()});
   // The drawing shows compute; what lowering added is listed below it.
@@ -90,7 +89,9 @@ void add_schedule_command(CLI::App& app, int& exit_code) {
       "-o chimera.svg\n"
       "  chimera schedule 1f1b --depth 4 --micros 8 --lowered --format sched "
       "-o a.sched\n"
-      "  chimera schedule zb-v --depth 4 --micros 8 --format torch-csv\n");
+      "  chimera schedule zb-v --depth 4 --micros 8 --format torch-csv\n"
+      "  chimera schedule planned --depth 8 --micros 8 --shape vee --p2p "
+      "0.1\n");
   command->callback(
       [self, command, &exit_code] { exit_code = self->run(*command); });
 }

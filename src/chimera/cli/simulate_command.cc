@@ -34,6 +34,7 @@ struct SimulateCommand {
   [[nodiscard]] ScheduleRequest file_request(Values& values) const;
   [[nodiscard]] std::string render(const Schedule& schedule,
                                    const Simulation& simulation,
+                                   std::optional<double> cap,
                                    const std::string& as) const;
   [[nodiscard]] SimulateOptions read_options(Values& values) const;
 };
@@ -92,35 +93,42 @@ int SimulateCommand::run(const CLI::App& command) const {
   const ScheduleRequest request =
       has_file ? file_request(values) : read_request(flags, values);
   const UniformTimes uniform = times.read(values);
-  const SimulateOptions options = read_options(values);
+  SimulateOptions options = read_options(values);
   const std::string as = kFormats[values.choice("--format", format, kFormats)];
   if (!values.errors().empty()) return print_errors(values.errors());
 
-  const Result<Schedule> made =
-      has_file ? from_file() : make_schedule(request.spec);
-  if (!made) return print_errors(made.errors());
+  MadeSchedule made;
+  if (has_file) {
+    const Result<Schedule> read = from_file();
+    if (!read) return print_errors(read.errors());
+    made = {*read, uniform_costs(*read, uniform), request.cap};
+  } else {
+    made = make_requested(request, uniform);
+  }
   // More events than this would take gigabytes.
   constexpr double kMostEvents = 5e7;
   const double events =
-      static_cast<double>(num_actions(*made)) * 3 * options.steps;
+      static_cast<double>(num_actions(made.schedule)) * 3 * options.steps;
   if (events > kMostEvents) {
     return print_errors({{.code = "E209",
                           .found = "about " + number(events) + " events",
                           .needed = "are too many to simulate at once",
                           .hint = "use fewer --steps"}});
   }
-  const Costs costs = uniform_costs(*made, uniform);
-  const Result<Schedule> schedule = lower_checked(*made, request, costs);
+  const Result<Schedule> schedule =
+      lower_checked(made.schedule, request, made.costs);
   if (!schedule) return print_errors(schedule.errors());
-  const Simulation simulation = simulate(*schedule, costs, options);
-  write_result(render(*schedule, simulation, as), output);
+  options.cap = made.cap;
+  const Simulation simulation = simulate(*schedule, made.costs, options);
+  write_result(render(*schedule, simulation, made.cap, as), output);
   return kExitDone;
 }
 
 std::string SimulateCommand::render(const Schedule& schedule,
                                     const Simulation& simulation,
+                                    std::optional<double> cap,
                                     const std::string& as) const {
-  if (as == "text") return simulation_text(schedule, simulation);
+  if (as == "text") return simulation_text(schedule, simulation, cap);
   if (as == "json") return simulation_json(simulation);
   if (as == "svg") return draw(schedule, simulation, {.svg = true});
   // One unit of time is shown as a millisecond.
@@ -158,7 +166,8 @@ void add_simulate_command(CLI::App& app, int& exit_code) {
       "json\n"
       "  chimera simulate --schedule a.sched --steps 4 --format trace -o "
       "trace.json\n"
-      "  chimera simulate chimera --depth 4 --micros 4 --cores 2\n");
+      "  chimera simulate chimera --depth 4 --micros 4 --cores 2\n"
+      "  chimera simulate planned --depth 8 --micros 14 --steps 4\n");
   command->callback(
       [self, command, &exit_code] { exit_code = self->run(*command); });
 }

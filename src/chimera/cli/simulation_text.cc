@@ -74,7 +74,8 @@ std::string worker_table(const Simulation& simulation) {
 }  // namespace
 
 std::string simulation_text(const Schedule& schedule,
-                            const Simulation& simulation) {
+                            const Simulation& simulation,
+                            std::optional<double> cap) {
   const double above = rest(simulation.makespan, simulation.bound);
   const double share = simulation.bound > 0 ? above / simulation.bound : 0;
   std::string text = headline(schedule, simulation) + "\n\n";
@@ -82,9 +83,11 @@ std::string simulation_text(const Schedule& schedule,
   text += fmt::format("ideal          {}   (the busiest worker's compute)\n",
                       number(simulation.ideal));
   text += fmt::format(
-      "bound          {}   (no order on this placement is faster; this one "
+      "bound          {}   (no order on this placement{} is faster; this one "
       "is {} = {:.1f} % above)\n",
-      number(simulation.bound), number(above), 100 * share);
+      number(simulation.bound),
+      cap ? " that holds at most " + number(*cap) : "", number(above),
+      100 * share);
   text +=
       fmt::format("bubble         {:.1f} %\n", 100 * simulation.bubble_ratio);
   if (simulation.trace.steps > 1) {

@@ -174,6 +174,17 @@ const std::vector<std::string>& sync_names() {
   return kNames;
 }
 
+Schedule compute_only(const Schedule& lowered) {
+  Schedule schedule = lowered;
+  schedule.groups.clear();
+  for (ActionList& list : schedule.actions) {
+    std::erase_if(list, [](const Action& action) {
+      return action.op != Op::kF && !is_backward(action.op);
+    });
+  }
+  return schedule;
+}
+
 Schedule lower(const Schedule& schedule, const LowerOptions& options) {
   CHIMERA_CHECK(!is_lowered(schedule), "the schedule is lowered already");
   const Costs unit = uniform_costs(schedule, {});

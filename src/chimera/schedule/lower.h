@@ -35,4 +35,7 @@ struct LowerOptions {
 [[nodiscard]] Schedule lower(const Schedule& schedule,
                              const LowerOptions& options = {});
 
+// The way back: who computes what, of a synchronous schedule.
+[[nodiscard]] Schedule compute_only(const Schedule& lowered);
+
 }  // namespace chimera

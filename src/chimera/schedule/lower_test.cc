@@ -149,5 +149,11 @@ TEST(Lower, EveryOptionValidates) {
   }
 }
 
+TEST(Lower, ComputeOnlyIsTheWayBack) {
+  const Schedule made =
+      make_schedule({.scheme = "planned", .depth = 4, .micros = 6}).value();
+  EXPECT_EQ(compute_only(lower(made, {.recompute = true, .tied = true})), made);
+}
+
 }  // namespace
 }  // namespace chimera

@@ -22,9 +22,10 @@ const std::vector<std::string>& shape_names() {
 
 const std::vector<Scheme>& schemes() {
   static const std::vector<Scheme> kSchemes = {
-      gpipe(),         one_f_one_b(),    interleaved(), gems(),  pipedream(),
-      pipedream_2bw(), chimera_scheme(), zb_h1(),       zb_h2(), zb_v(),
-      dualpipe(),      dualpipe_v(),     hanayo(),
+      gpipe(),     one_f_one_b(),    interleaved(),    gems(),
+      pipedream(), pipedream_2bw(),  chimera_scheme(), zb_h1(),
+      zb_h2(),     zb_v(),           dualpipe(),       dualpipe_v(),
+      hanayo(),    planned_scheme(),
   };
   return kSchemes;
 }
@@ -117,14 +118,14 @@ void refuse_flags(const ScheduleSpec& spec, const Scheme& scheme,
   if (!scheme.any_chunks && layout.chunks != scheme.chunks) {
     errors.push_back(fixed("E205", "chunks = " + std::to_string(layout.chunks),
                            scheme, std::to_string(scheme.chunks)));
-  } else if (scheme.any_chunks && layout.chunks < 2) {
+  } else if (scheme.any_chunks && !scheme.any_shape && layout.chunks < 2) {
     errors.push_back(
         {.code = "E205",
          .found = "chunks = " + std::to_string(layout.chunks),
          .needed = "must be at least 2 for " + std::string(scheme.name),
          .hint = "use 2"});
   }
-  if (layout.shape != scheme.shape) {
+  if (!scheme.any_shape && layout.shape != scheme.shape) {
     errors.push_back(fixed("E206", "shape " + name_of(layout.shape), scheme,
                            name_of(scheme.shape)));
   }
@@ -150,20 +151,35 @@ void refuse_by_rules(const Scheme& scheme, Layout layout, Diagnostics& errors) {
 
 }  // namespace
 
+namespace {
+
+Layout with_defaults(const ScheduleSpec& spec, const Scheme& scheme) {
+  Layout layout{.depth = spec.depth,
+                .micros = spec.micros,
+                .pipes = spec.pipes.value_or(scheme.pipes),
+                .shape = spec.shape.value_or(scheme.shape),
+                .scale = spec.scale,
+                .cap = spec.cap};
+  const bool other_shape = layout.shape != scheme.shape;
+  layout.chunks = spec.chunks.value_or(other_shape ? 2 : scheme.chunks);
+  if (scheme.any_cap && !layout.cap) {
+    layout.cap = std::max(layout.depth, layout.pipes);
+  }
+  return layout;
+}
+
+}  // namespace
+
 Result<Layout> resolve(const ScheduleSpec& spec) {
   const Scheme* scheme = find_scheme(spec.scheme);
+  if (scheme == nullptr) {
+    Diagnostics errors{unknown_scheme(spec.scheme)};
+    refuse_counts(spec, spec.chunks.value_or(1), errors);
+    return errors;
+  }
   Diagnostics errors;
-  if (scheme == nullptr) errors.push_back(unknown_scheme(spec.scheme));
-  const int default_chunks = scheme == nullptr ? 1 : scheme->chunks;
-  refuse_counts(spec, spec.chunks.value_or(default_chunks), errors);
-  if (scheme == nullptr) return errors;
-
-  const Layout layout{.depth = spec.depth,
-                      .micros = spec.micros,
-                      .pipes = spec.pipes.value_or(scheme->pipes),
-                      .chunks = spec.chunks.value_or(scheme->chunks),
-                      .shape = spec.shape.value_or(scheme->shape),
-                      .scale = spec.scale};
+  const Layout layout = with_defaults(spec, *scheme);
+  refuse_counts(spec, layout.chunks, errors);
   refuse_flags(spec, *scheme, layout, errors);
   refuse_by_rules(*scheme, layout, errors);
   if (!errors.empty()) return errors;

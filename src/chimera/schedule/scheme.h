@@ -40,6 +40,8 @@ struct ScheduleSpec {
   Scale scale = Scale::kDirect;
   std::optional<int> chunks;
   std::optional<Shape> shape;
+  // The most activations a worker may hold, in D-ths of the model.
+  std::optional<double> cap;
   int width = 1;
 
   bool operator==(const ScheduleSpec&) const = default;
@@ -54,6 +56,9 @@ struct Layout {
   int chunks = 1;  // v
   Shape shape = Shape::kLinear;
   Scale scale = Scale::kDirect;
+  // In D-ths of the model; always there for schemes that order by it, others
+  // are only held against it.
+  std::optional<double> cap = {};
 };
 
 struct Scheme {
@@ -74,6 +79,9 @@ struct Scheme {
   bool any_pipes = false;
   bool any_chunks = false;
   bool any_scale = false;
+  bool any_shape = false;
+  // Its order depends on the cap; the default is D.
+  bool any_cap = false;
   // False: updates do not wait for the whole mini-batch (stale weights).
   bool synchronous = true;
 

@@ -47,13 +47,18 @@ Trace side_by_side(const Trace& first, const Trace& second) {
 
 Costs measured_costs(const Schedule& schedule, const Trace& trace) {
   std::map<std::pair<int, Op>, std::vector<double>> times;
+  std::vector<double> messages;
+  std::vector<double> sums;
   for (const Event& event : trace.events) {
-    if (!is_compute(event.action.op)) continue;
-    times[{event.action.stage, event.action.op}].push_back(event.end -
-                                                           event.start);
+    const Op op = event.action.op;
+    const double time = event.end - event.start;
+    if (is_compute(op)) times[{event.action.stage, op}].push_back(time);
+    if (is_send(op)) messages.push_back(time);
+    if (op == Op::kG) sums.push_back(time);
   }
   Costs costs;
-  costs.sum_time = 0;
+  costs.latency = median(messages);
+  costs.sum_time = median(sums);
   for (int stage = 0; stage < schedule.stages(); ++stage) {
     StageCosts& cost = costs.stages.emplace_back();
     const double whole = median(times[{stage, Op::kB}]) * schedule.parts;

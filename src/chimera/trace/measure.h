@@ -13,8 +13,8 @@ namespace chimera {
 [[nodiscard]] Trace side_by_side(const Trace& first, const Trace& second);
 
 // The median time of every kind of compute on every stage, in the trace's
-// unit. A whole backward counts as two equal halves. Messages and sums are
-// taken as free.
+// unit; of messages and of sums one median for all. A whole backward counts as
+// two equal halves.
 [[nodiscard]] Costs measured_costs(const Schedule& schedule,
                                    const Trace& trace);
 

@@ -11,7 +11,6 @@ namespace chimera {
 // order of time. Causes are found here: a compute waited for the rank's
 // previous compute or for what it takes (message, sums, vote), whichever ended
 // last; a message left after the compute that made it, a sum after its last
-// gradient.
 // gradient. What a rank could not know is completed: a message that is only an
 // arrival left when the compute that made it ended; a sum began when its last
 // member had started it.

@@ -114,38 +114,17 @@ ActionLists order(const Layout& layout, const Placement& placement) {
   return slots.sorted();
 }
 
-// Every legal number of pipes for this depth, for the hint.
-std::string legal_pipes(int depth) {
-  std::string text;
-  for (int f = 1; f <= depth / 2; ++f) {
-    if (depth / 2 % f != 0) continue;
-    text += (text.empty() ? "use " : ", ") + std::to_string(2 * f);
-  }
-  return text;
-}
-
 Diagnostics refuse(const Layout& layout) {
   Diagnostics errors;
   const int D = layout.depth;
   if (D % 2 != 0) errors.push_back(needs_depth_multiple(layout, 2));
-  const int f = layout.pipes / 2;
-  const std::string found = "pipes = " + std::to_string(layout.pipes);
-  if (layout.pipes % 2 != 0 || f < 1) {
-    errors.push_back({.code = "E204",
-                      .found = found,
-                      .needed = "must be even and at least 2",
-                      .hint = D % 2 == 0 ? legal_pipes(D) : "use 2"});
-  } else if (D % 2 == 0 && (D / 2) % f != 0) {
-    errors.push_back({.code = "E204",
-                      .found = found,
-                      .needed = "must be twice a divisor of depth/2 = " +
-                                std::to_string(D / 2),
-                      .hint = legal_pipes(D)});
+  for (Diagnostic& error : needs_opposite_pipes(layout)) {
+    errors.push_back(std::move(error));
   }
   if (layout.scale != Scale::kDirect && layout.pipes != 2) {
     errors.push_back(
         {.code = "E204",
-         .found = found,
+         .found = "pipes = " + std::to_string(layout.pipes),
          .needed = "must be 2 with --scale " + name_of(layout.scale),
          .hint = "use --pipes 2 or --scale direct"});
   }

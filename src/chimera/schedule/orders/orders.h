@@ -20,6 +20,7 @@ namespace chimera {
 [[nodiscard]] Scheme dualpipe();
 [[nodiscard]] Scheme dualpipe_v();
 [[nodiscard]] Scheme hanayo();
+[[nodiscard]] Scheme planned_scheme();
 
 // What the order files share: making an action, and refusing a layout.
 
@@ -31,6 +32,8 @@ namespace chimera {
 
 // Refusals, each with the nearest legal values as hint.
 [[nodiscard]] Diagnostic needs_depth_multiple(const Layout& layout, int factor);
+// Empty if opposite() can place 2f pipes: f divides D/2 (f = 1: any D).
+[[nodiscard]] Diagnostics needs_opposite_pipes(const Layout& layout);
 [[nodiscard]] Diagnostic needs_micros_multiple(const Layout& layout, int factor,
                                                const std::string& of);
 [[nodiscard]] Diagnostic needs_micros_at_least(const Layout& layout, int least,

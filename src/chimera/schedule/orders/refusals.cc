@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "chimera/base/text.h"
 #include "chimera/schedule/orders/orders.h"
 
 namespace chimera {
@@ -13,6 +14,16 @@ std::string nearest_multiples(int value, int factor) {
                    : "use " + above;
 }
 
+// Every legal number of pipes for this depth, for the hint.
+std::string legal_pipes(int depth) {
+  std::string text;
+  for (int f = 1; f <= depth / 2; ++f) {
+    if (depth / 2 % f != 0) continue;
+    text += (text.empty() ? "use " : ", ") + std::to_string(2 * f);
+  }
+  return text;
+}
+
 }  // namespace
 
 Diagnostic needs_depth_multiple(const Layout& layout, int factor) {
@@ -22,6 +33,23 @@ Diagnostic needs_depth_multiple(const Layout& layout, int factor) {
                         ? "must be even"
                         : "must be a multiple of " + std::to_string(factor),
           .hint = nearest_multiples(layout.depth, factor)};
+}
+
+Diagnostics needs_opposite_pipes(const Layout& layout) {
+  const int D = layout.depth;
+  const int f = layout.pipes / 2;
+  const std::string found = "pipes = " + std::to_string(layout.pipes);
+  if (layout.pipes % 2 != 0 || f < 1) {
+    return {{.code = "E204",
+             .found = found,
+             .needed = "must be even and at least 2",
+             .hint = D % 2 == 0 ? legal_pipes(D) : "use 2"}};
+  }
+  if (f == 1 || (D % 2 == 0 && (D / 2) % f == 0)) return {};
+  return {{.code = "E204",
+           .found = found,
+           .needed = "must be twice a divisor of depth/2 = " + number(D / 2.0),
+           .hint = D % 2 == 0 ? legal_pipes(D) : "use 2"}};
 }
 
 Diagnostic needs_micros_multiple(const Layout& layout, int factor,

@@ -1,0 +1,18 @@
+// List scheduling by rules with random parameters: what the fixed rules lack
+// when messages take time or costs differ. Half of the draws stay near the best
+// so far.
+#pragma once
+
+#include "chimera/plan/pool.h"
+
+namespace chimera::planned {
+
+struct DrawOptions {
+  int draws = 0;
+  Ticks bound = 0;  // ends the draws, if no worker is late either
+};
+
+void draw_orders(const Problem& problem, const DrawOptions& options,
+                 Pool& pool);
+
+}  // namespace chimera::planned

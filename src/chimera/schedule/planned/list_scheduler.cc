@@ -1,0 +1,221 @@
+#include "chimera/schedule/planned/list_scheduler.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "chimera/base/check.h"
+
+namespace chimera::planned {
+namespace {
+
+constexpr double kWorst = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+// The best of what a worker could do now, and what it may have to wait for.
+struct ListScheduler::Choice {
+  double key = kWorst;
+  int code = kNone;
+  double weight_key = kWorst;
+  int weight_code = kNone;
+  double blocked_key = kWorst;  // of a forward that waits for room
+  double coming_key = kWorst;   // of what arrives while waiting is allowed
+  Ticks coming_at = kNever;
+  Ticks next_at = kNever;  // when anything arrives at all
+
+  void offer(double other, int other_code) {
+    if (other < key) key = other, code = other_code;
+  }
+  void expect(double other, Ticks at, bool is_worth_waiting) {
+    if (is_worth_waiting && other < coming_key) {
+      coming_key = other;
+      coming_at = at;
+    }
+    next_at = std::min(next_at, at);
+  }
+};
+
+ListScheduler::ListScheduler(const Problem& problem) : problem_(problem) {
+  CHIMERA_CHECK(problem.has_room(), "the cap is below one of each slot");
+  while (leaves_ < problem.workers) leaves_ *= 2;
+}
+
+void ListScheduler::reset() {
+  const size_t slots = problem_.slots.size();
+  count_.assign(slots * kSlotOps, 0);
+  arrival_.assign(slots * kSlotOps * problem_.most_micros, kNever);
+  held_.assign(slots, 0);
+  slot_end_.assign(slots, 0);
+  used_.assign(problem_.workers, 0);
+  reserved_.assign(problem_.workers, 0);
+  free_at_.assign(problem_.workers, 0);
+  wake_.assign(std::size_t{2} * leaves_, kNever);
+  for (int slot = 0; slot < static_cast<int>(slots); ++slot) {
+    const Slot& it = problem_.slots[slot];
+    if (it.micros > 0) reserved_[it.worker] += it.size;
+    if (it.previous != kNone) continue;
+    for (int number = 0; number < it.micros; ++number) {
+      arrival_[problem_.at(code_of(slot, kF), number)] = 0;
+    }
+  }
+  for (int worker = 0; worker < problem_.workers; ++worker) {
+    look_at(worker, 0);
+  }
+}
+
+// Replaces what the worker was to wait for.
+void ListScheduler::look_at(int worker, Ticks at) {
+  size_t node = static_cast<size_t>(leaves_) + worker;
+  wake_[node] = at;
+  for (node /= 2; node > 0; node /= 2) {
+    wake_[node] = std::min(wake_[2 * node], wake_[2 * node + 1]);
+  }
+}
+
+void ListScheduler::run(const ListPolicy& policy, ListedOrder& order) {
+  policy_ = &policy;
+  reset();
+  order.lists.resize(problem_.workers);
+  for (CodeList& list : order.lists) list.clear();
+  int begun = 0;
+  while (wake_[1] < kNever) {
+    const Ticks now = wake_[1];
+    size_t node = 1;
+    while (node < static_cast<size_t>(leaves_)) {
+      node = wake_[2 * node] == now ? 2 * node : 2 * node + 1;
+    }
+    const int worker = static_cast<int>(node) - leaves_;
+    const Choice choice = choose(worker, now);
+    if (choice.coming_key < choice.key) {
+      look_at(worker, choice.coming_at);
+    } else if (choice.code == kNone) {
+      look_at(worker, choice.next_at);
+    } else {
+      order.lists[worker].push_back(choice.code);
+      begin(choice.code, now);
+      ++begun;
+    }
+  }
+  CHIMERA_CHECK_EQ(begun, problem_.actions);
+  measure(order);
+}
+
+double ListScheduler::key(int code) const {
+  return policy_->keys[problem_.at(code, count_[code])];
+}
+
+ListScheduler::Choice ListScheduler::choose(int worker, Ticks now) const {
+  Choice choice;
+  for (const int slot : problem_.slots_of[worker]) {
+    offer_input_grad(slot, now, choice);
+    offer_forward(slot, now, choice);
+    offer_weight_grad(slot, choice);
+  }
+  if (choice.weight_code != kNone) {
+    choice.offer(std::min(choice.weight_key, choice.blocked_key),
+                 choice.weight_code);
+  }
+  return choice;
+}
+
+void ListScheduler::offer_input_grad(int slot, Ticks now,
+                                     Choice& choice) const {
+  const int code = code_of(slot, kI);
+  const int number = count_[code];
+  if (number == count_[code_of(slot, kF)]) return;
+  const Ticks at =
+      arrival_[problem_.at(code, number)] - problem_.slots[slot].ahead;
+  if (at <= now) {
+    choice.offer(key(code), code);
+  } else if (at < kNever / 2) {
+    choice.expect(key(code), at, at <= now + policy_->wait);
+  }
+}
+
+bool ListScheduler::may_hold_more(int slot) const {
+  if (held_[slot] == 0) return true;
+  if (!policy_->quotas.empty() && held_[slot] >= policy_->quotas[slot]) {
+    return false;
+  }
+  const Slot& it = problem_.slots[slot];
+  return used_[it.worker] + it.size + reserved_[it.worker] <= problem_.room;
+}
+
+void ListScheduler::offer_forward(int slot, Ticks now, Choice& choice) const {
+  const int code = code_of(slot, kF);
+  const int number = count_[code];
+  if (number == problem_.slots[slot].micros) return;
+  const Ticks at = arrival_[problem_.at(code, number)];
+  if (at == kNever) return;
+  if (!may_hold_more(slot)) {
+    if (policy_->room_is_urgent && at <= now) {
+      choice.blocked_key = std::min(choice.blocked_key, key(code));
+    }
+  } else if (at <= now) {
+    choice.offer(key(code), code);
+  } else {
+    choice.expect(key(code), at, at <= now + policy_->wait);
+  }
+}
+
+void ListScheduler::offer_weight_grad(int slot, Choice& choice) const {
+  const int code = code_of(slot, kW);
+  if (count_[code] == count_[code_of(slot, kI)]) return;
+  const double own = key(code);
+  if (own < choice.weight_key) {
+    choice.weight_key = own;
+    choice.weight_code = code;
+  }
+}
+
+void ListScheduler::begin(int code, Ticks now) {
+  const int self = slot_of(code);
+  const Slot& slot = problem_.slots[self];
+  const int number = count_[code]++;
+  const Ticks end = now + slot.cost[op_of(code)];
+  free_at_[slot.worker] = end;
+  look_at(slot.worker, end);
+  if (op_of(code) == kF) {
+    if (held_[self]++ == 0) reserved_[slot.worker] -= slot.size;
+    used_[slot.worker] += slot.size;
+    if (slot.next != kNone) {
+      arrive(code_of(slot.next, kF), number, end + slot.from_next);
+    } else {
+      arrive(code_of(self, kI), number, end + slot.ahead);
+    }
+  } else if (op_of(code) == kI) {
+    if (slot.previous != kNone) {
+      arrive(code_of(slot.previous, kI), number, end + slot.from_previous);
+    }
+  } else {
+    slot_end_[self] = end;
+    used_[slot.worker] -= slot.size;
+    const bool has_more = count_[code_of(self, kF)] < slot.micros;
+    if (--held_[self] == 0 && has_more) reserved_[slot.worker] += slot.size;
+  }
+}
+
+void ListScheduler::arrive(int code, int number, Ticks at) {
+  arrival_[problem_.at(code, number)] = at;
+  const Slot& slot = problem_.slots[slot_of(code)];
+  const Ticks usable = op_of(code) == kI ? at - slot.ahead : at;
+  const Ticks look = std::max(usable, free_at_[slot.worker]);
+  if (look < wake_[static_cast<size_t>(leaves_) + slot.worker]) {
+    look_at(slot.worker, look);
+  }
+}
+
+void ListScheduler::measure(ListedOrder& order) const {
+  order.span = 0;
+  order.lateness = 0;
+  for (int slot = 0; slot < static_cast<int>(slot_end_.size()); ++slot) {
+    order.span =
+        std::max(order.span, slot_end_[slot] + problem_.slots[slot].tail);
+  }
+  for (int worker = 0; worker < problem_.workers; ++worker) {
+    const Ticks window = problem_.head[worker] + problem_.work[worker];
+    order.lateness += std::max<Ticks>(0, free_at_[worker] - window);
+  }
+}
+
+}  // namespace chimera::planned

@@ -1,0 +1,293 @@
+#include "chimera/schedule/planned/problem.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "chimera/base/check.h"
+
+namespace chimera::planned {
+namespace {
+
+// The dearest action takes this many ticks: halves, thirds, fifths, ... of it
+// are whole, and a million of them still fit.
+constexpr double kDearest = 720720.0 * (1 << 20);
+
+// [worker] the class, if all pipes of the placement are images of pipe 0; empty
+// if not: if a stage's holders are not one for each pipe, or if workers share
+// one stage and not another.
+std::vector<int> classes_of(const Placement& placement) {
+  std::vector<int> classes(placement.workers, kNone);
+  int count = 0;
+  for (int stage = 0; stage < placement.stages(); ++stage) {
+    std::vector<int> holders;
+    for (int pipe = 0; pipe < placement.pipes(); ++pipe) {
+      holders.push_back(placement.worker(pipe, stage));
+    }
+    const int known = classes[holders[0]];
+    for (const int worker : holders) {
+      if (classes[worker] != known) return {};
+    }
+    std::sort(holders.begin(), holders.end());
+    if (std::adjacent_find(holders.begin(), holders.end()) != holders.end()) {
+      return {};
+    }
+    if (known != kNone) continue;
+    for (const int worker : holders) classes[worker] = count;
+    ++count;
+  }
+  return classes;
+}
+
+bool is_near(const Placement& placement, int pipe, int stage) {
+  return placement.worker(pipe, stage) == placement.worker(pipe, stage + 1);
+}
+
+// Neighbouring stages lie on one worker in all pipes or in none.
+bool has_equal_hops(const Placement& placement) {
+  for (int stage = 0; stage + 1 < placement.stages(); ++stage) {
+    for (int pipe = 1; pipe < placement.pipes(); ++pipe) {
+      if (is_near(placement, pipe, stage) != is_near(placement, 0, stage)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+class Maker {
+ public:
+  Maker(const Schedule& layout, const Costs& costs,
+        const ProblemOptions& options)
+      : layout_(layout), costs_(costs), options_(options) {}
+
+  Problem make() {
+    fold();
+    set_unit();
+    const double room = options_.cap.bytes.value_or(
+        options_.cap.activations * layout_.chunks() + 1e-9);
+    problem_.room = static_cast<std::int64_t>(std::floor(room));
+    problem_.slots_of.resize(problem_.workers);
+    const int planned_pipes = problem_.folded ? 1 : layout_.pipes();
+    for (int pipe = 0; pipe < planned_pipes; ++pipe) {
+      for (int stage = 0; stage < layout_.stages(); ++stage) {
+        add_slot(pipe, stage);
+      }
+    }
+    find_heads();
+    return std::move(problem_);
+  }
+
+ private:
+  void fold() {
+    const Placement& placement = layout_.placement;
+    problem_.pipes = placement.pipes();
+    problem_.stages = placement.stages();
+    problem_.chunks = layout_.chunks();
+    problem_.workers = placement.workers;
+    class_of_.resize(placement.workers);
+    std::iota(class_of_.begin(), class_of_.end(), 0);
+    if (placement.pipes() == 1 || layout_.micros % placement.pipes() != 0 ||
+        !has_equal_hops(placement)) {
+      return;
+    }
+    const std::vector<int> classes = classes_of(placement);
+    if (classes.empty()) return;
+    problem_.folded = true;
+    problem_.workers = placement.workers / placement.pipes();
+    class_of_ = classes;
+  }
+
+  void set_unit() {
+    double dearest = costs_.latency;
+    for (const StageCosts& stage : costs_.stages) {
+      dearest = std::max({dearest, stage.forward, stage.input_grad,
+                          stage.weight_grad, stage.update});
+    }
+    problem_.ticks_per_time = dearest > 0 ? kDearest / dearest : 1;
+  }
+
+  [[nodiscard]] Ticks ticks(double time) const {
+    return std::llround(time * problem_.ticks_per_time);
+  }
+
+  // Of the tensor between `lower` and the stage after it.
+  [[nodiscard]] Ticks hop(int pipe, int lower) const {
+    if (is_near(layout_.placement, pipe, lower)) return 0;
+    return ticks(costs_.latency +
+                 costs_.time_per_byte * costs_.stages[lower].boundary_bytes);
+  }
+
+  void add_slot(int pipe, int stage) {
+    const int self = static_cast<int>(problem_.slots.size());
+    const StageCosts& costs = costs_.stages[stage];
+    Slot slot{.worker = class_of_[layout_.placement.worker(pipe, stage)],
+              .pipe = pipe,
+              .stage = stage};
+    const int pipes = layout_.pipes();
+    slot.micros = (layout_.micros + pipes - 1 - pipe) / pipes;
+    slot.cost = {ticks(costs.forward), ticks(costs.input_grad),
+                 ticks(costs.weight_grad)};
+    if (options_.recompute) {
+      slot.ahead = slot.cost[kF];
+      slot.cost[kI] += slot.ahead;
+    }
+    if (stage > 0) {
+      slot.previous = self - 1;
+      slot.from_previous = hop(pipe, stage - 1);
+    }
+    if (stage + 1 < layout_.stages()) {
+      slot.next = self + 1;
+      slot.from_next = hop(pipe, stage);
+    }
+    slot.tail = sum_of(stage);
+    if (options_.cap.bytes) slot.size = std::llround(costs.activation_bytes);
+    problem_.most_micros = std::max(problem_.most_micros, slot.micros);
+    problem_.actions += kSlotOps * slot.micros;
+    problem_.slots_of[slot.worker].push_back(self);
+    problem_.slots.push_back(slot);
+  }
+
+  // The holders of a stage add up its gradient.
+  [[nodiscard]] Ticks sum_of(int stage) const {
+    SumGroup holders;
+    for (int pipe = 0; pipe < layout_.pipes(); ++pipe) {
+      holders.members.push_back({pipe, stage});
+    }
+    return ticks(sum_time(costs_, layout_, holders));
+  }
+
+  void find_heads() {
+    problem_.head.assign(problem_.workers, kNever);
+    problem_.work.assign(problem_.workers, 0);
+    Ticks arrival = 0;
+    for (const Slot& slot : problem_.slots) {
+      if (slot.previous == kNone) arrival = 0;
+      arrival += slot.from_previous;
+      Ticks& head = problem_.head[slot.worker];
+      if (slot.micros > 0) head = std::min(head, arrival);
+      arrival += slot.cost[kF];
+      problem_.work[slot.worker] +=
+          slot.micros * (slot.cost[kF] + slot.cost[kI] + slot.cost[kW]);
+    }
+    for (Ticks& head : problem_.head) head = head == kNever ? 0 : head;
+  }
+
+  const Schedule& layout_;
+  const Costs& costs_;
+  const ProblemOptions& options_;
+  std::vector<int> class_of_;  // [worker]
+  Problem problem_;
+};
+
+// [worker] the worker of the problem that stands for it.
+std::vector<int> planned_worker_of(const Problem& problem,
+                                   const Placement& placement) {
+  std::vector<int> of(placement.workers);
+  std::iota(of.begin(), of.end(), 0);
+  if (!problem.folded) return of;
+  for (const Slot& slot : problem.slots) {
+    for (int pipe = 0; pipe < placement.pipes(); ++pipe) {
+      of[placement.worker(pipe, slot.stage)] = slot.worker;
+    }
+  }
+  return of;
+}
+
+}  // namespace
+
+Ticks Problem::simple_bound() const {
+  Ticks bound = 0;
+  for (int worker = 0; worker < workers; ++worker) {
+    bound = std::max(bound, head[worker] + work[worker]);
+  }
+  return bound;
+}
+
+bool Problem::has_room() const {
+  for (const std::vector<int>& held : slots_of) {
+    std::int64_t needed = 0;
+    for (const int slot : held) needed += slots[slot].size;
+    if (needed > room) return false;
+  }
+  return true;
+}
+
+Problem make_problem(const Schedule& layout, const Costs& costs,
+                     const ProblemOptions& options) {
+  CHIMERA_CHECK_EQ(static_cast<int>(costs.stages.size()), layout.stages());
+  return Maker(layout, costs, options).make();
+}
+
+bool keeps_room(const Problem& problem, const CodeLists& lists) {
+  std::vector<int> count(problem.slots.size() * kSlotOps);
+  return std::all_of(lists.begin(), lists.end(), [&](const CodeList& list) {
+    return keeps_room(problem, list, count);
+  });
+}
+
+bool keeps_room(const Problem& problem, const CodeList& list,
+                std::vector<int>& count) {
+  std::fill(count.begin(), count.end(), 0);
+  std::int64_t used = 0;
+  for (const int code : list) {
+    const int number = count[code]++;
+    const std::int64_t size = problem.slots[slot_of(code)].size;
+    if (op_of(code) == kF) {
+      used += size;
+      if (used > problem.room) return false;
+    } else if (number >= count[code - 1]) {
+      return false;
+    } else if (op_of(code) == kW) {
+      used -= size;
+    }
+  }
+  return true;
+}
+
+ActionLists to_actions(const Problem& problem, const Placement& placement,
+                       const CodeLists& lists) {
+  constexpr Op kOps[kSlotOps] = {Op::kF, Op::kI, Op::kW};
+  const std::vector<int> planned = planned_worker_of(problem, placement);
+  ActionLists actions(placement.workers);
+  // [slot] which pipe's stage it is here; the rest of a class differs.
+  std::vector<int> pipe_of(problem.slots.size());
+  std::vector<int> counts(problem.slots.size() * kSlotOps);
+  for (int worker = 0; worker < placement.workers; ++worker) {
+    std::fill(counts.begin(), counts.end(), 0);
+    for (const int slot : problem.slots_of[planned[worker]]) {
+      const Slot& it = problem.slots[slot];
+      pipe_of[slot] = it.pipe;
+      while (placement.worker(pipe_of[slot], it.stage) != worker) {
+        ++pipe_of[slot];
+      }
+    }
+    for (const int code : lists[planned[worker]]) {
+      const int pipe = pipe_of[slot_of(code)];
+      actions[worker].push_back(
+          {.op = kOps[op_of(code)],
+           .pipe = pipe,
+           .stage = problem.slots[slot_of(code)].stage,
+           .micro = counts[code]++ * problem.pipes + pipe});
+    }
+  }
+  return actions;
+}
+
+CodeLists to_codes(const Problem& problem, const Schedule& schedule) {
+  const std::vector<int> planned =
+      planned_worker_of(problem, schedule.placement);
+  CodeLists lists(problem.workers);
+  for (int worker = 0; worker < schedule.workers(); ++worker) {
+    CodeList& list = lists[planned[worker]];
+    if (!list.empty()) continue;
+    for (const Action& action : schedule.actions[worker]) {
+      const int pipe = problem.folded ? 0 : action.pipe;
+      const int op = action.op == Op::kF ? kF : action.op == Op::kI ? kI : kW;
+      list.push_back(code_of(pipe * problem.stages + action.stage, op));
+    }
+  }
+  return lists;
+}
+
+}  // namespace chimera::planned

@@ -1,0 +1,119 @@
+// What a planned order has to put in order, in a form that is quick to play
+// through thousands of times.
+//
+// A slot is one stage of one pipe. Micro-batches of a pipe are interchangeable,
+// so each slot takes them in turn: sorting the times of any schedule like this
+// breaks no dependency and holds no more activations. A slot then needs three
+// counters, and an order is a list of (slot, op) for every worker.
+//
+// Opposite pipes with equally many micro-batches are mirror images of each
+// other. Then one pipe alone is planned, on classes of workers that do the same
+// (with two pipes w and D-1-w): half the work, and a far smaller search.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "chimera/schedule/costs.h"
+#include "chimera/schedule/schedule.h"
+
+namespace chimera::planned {
+
+// Whole numbers, so that equal times are equal.
+using Ticks = std::int64_t;
+inline constexpr Ticks kNever = std::numeric_limits<Ticks>::max() / 4;
+
+// What a slot does with each micro-batch, in this order.
+enum SlotOp : int { kF, kI, kW };
+inline constexpr int kSlotOps = 3;
+
+struct Slot {
+  int worker = 0;
+  int pipe = 0;
+  int stage = 0;
+  int previous = kNone;  // slots of the neighbouring stages
+  int next = kNone;
+  int micros = 0;
+  std::array<Ticks, kSlotOps> cost = {};
+  // The part of I that needs no gradient: a recomputation stands before it.
+  Ticks ahead = 0;
+  Ticks from_previous = 0;  // how long a message to or from there takes
+  Ticks from_next = 0;
+  Ticks tail = 0;         // the gradient sum, from the last W on
+  std::int64_t size = 1;  // of one activation
+};
+
+// A slot and an op in one number.
+[[nodiscard]] constexpr int code_of(int slot, int op) {
+  return slot * kSlotOps + op;
+}
+[[nodiscard]] constexpr int slot_of(int code) { return code / kSlotOps; }
+[[nodiscard]] constexpr int op_of(int code) { return code % kSlotOps; }
+
+using CodeList = std::vector<int>;
+using CodeLists = std::vector<CodeList>;  // [worker]
+
+// What a worker may hold from the start of F to the end of W.
+struct MemoryCap {
+  double activations = 0;  // in D-ths of the model
+  // In bytes instead, after StageCosts::activation_bytes.
+  std::optional<double> bytes;
+};
+
+struct Problem {
+  int workers = 0;
+  int pipes = 1;   // of the placement
+  int stages = 0;  // of a pipe
+  int chunks = 1;
+  bool folded = false;  // one pipe stands for all, a worker for its class
+  std::vector<Slot> slots;
+  std::vector<std::vector<int>> slots_of;  // [worker]
+  std::int64_t room = 0;                   // of every worker
+  std::vector<Ticks> head;  // [worker] when its first activation can be there
+  std::vector<Ticks> work;  // [worker]
+  int most_micros = 0;      // of a slot
+  int actions = 0;
+  double ticks_per_time = 1;
+
+  // Index of the n-th micro-batch of a code in tables over all actions.
+  [[nodiscard]] std::size_t at(int code, int number) const {
+    return static_cast<std::size_t>(code) * most_micros + number;
+  }
+  // head + work of the latest worker: no order ends sooner.
+  [[nodiscard]] Ticks simple_bound() const;
+  // Every worker can hold one activation of each of its slots. Without that
+  // some orders would wait for memory for ever.
+  [[nodiscard]] bool has_room() const;
+};
+
+struct ProblemOptions {
+  MemoryCap cap;
+  bool recompute = false;
+};
+
+// Micro-batch m belongs to pipe m mod pipes.
+[[nodiscard]] Problem make_problem(const Schedule& layout, const Costs& costs,
+                                   const ProblemOptions& options);
+
+// True if every worker's list has F before I before W of each micro-batch and
+// never holds more than the room.
+[[nodiscard]] bool keeps_room(const Problem& problem, const CodeLists& lists);
+// The same of one list; `count` is scratch, [code].
+[[nodiscard]] bool keeps_room(const Problem& problem, const CodeList& list,
+                              std::vector<int>& count);
+
+// What every worker of `placement` does when each class does `lists`.
+[[nodiscard]] ActionLists to_actions(const Problem& problem,
+                                     const Placement& placement,
+                                     const CodeLists& lists);
+
+// The other way, for a schedule with split backwards whose pipes get the
+// micro-batches that the problem deals them. Of a class its first worker
+// speaks for all.
+[[nodiscard]] CodeLists to_codes(const Problem& problem,
+                                 const Schedule& schedule);
+
+}  // namespace chimera::planned
