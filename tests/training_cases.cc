@@ -56,11 +56,13 @@ RunConfig config_of(const ScheduleSpec& spec, const Extras& extras) {
       "[model]\nkind=\"{}\"\nlayers=6\nhidden=16\nheads=2\nvocab=50\nseq=12\n"
       "dropout={}\ntie_embeddings={}\n"
       "[schedule]\nscheme=\"{}\"\ndepth={}\nmicros={}\npipes={}\nchunks={}\n"
+      "shape=\"{}\"\n"
       "scale=\"{}\"\nmicro_batch=2\nwidth={}\nrecompute={}\nsync=\"{}\"\n"
       "[train]\nsteps=2\nlr=0.01\nthreads=1\n[data]\npath=\"{}\"\n",
       extras.kind, extras.dropout ? "0.1" : "0.0", extras.tied, spec.scheme,
-      spec.depth, spec.micros, layout.pipes, layout.chunks, name_of(spec.scale),
-      extras.width, extras.recompute, extras.sync, token_file());
+      spec.depth, spec.micros, layout.pipes, layout.chunks,
+      name_of(layout.shape), name_of(spec.scale), extras.width,
+      extras.recompute, extras.sync, token_file());
   const Result<RunConfig> config = parse_training_config(text, "test", {});
   if (!config) throw std::runtime_error(to_string(config.errors()[0]));
   return *config;

@@ -123,6 +123,16 @@ TEST(Mpi, EvaluationsGiveTheBitsOfThreads) {
   expect_as_in_threads(config);
 }
 
+TEST(Mpi, PlanningAgainGivesTheBitsOfThreads) {
+  RunConfig config = config_of({.scheme = "planned",
+                                .depth = session->size(),
+                                .micros = session->size()},
+                               {.sync = "eager-opt"});
+  config.train.steps = 4;
+  config.schedule.replan_after = 2;
+  expect_as_in_threads(config);
+}
+
 // Whether a rank computes for most of another event: between two actions it
 // takes a few microseconds, and on a busy machine more.
 bool computes_during(const Trace& trace, int rank, const Event& event) {

@@ -45,6 +45,11 @@ void Recorder::begin_round(int round) {
                 [oldest](const Event& event) { return event.step <= oldest; });
 }
 
+void Recorder::forget(bool keep) {
+  events_.clear();
+  options_.keep_events = keep;
+}
+
 double Recorder::take_busy_s() { return std::exchange(busy_s_, 0); }
 
 }  // namespace chimera

@@ -30,6 +30,8 @@ class Recorder {
   void pause(bool paused) { is_paused_ = paused; }
   // Forgets the events of old steps.
   void begin_round(int round);
+  // Forgets all events, and keeps none from now on if `keep` says so.
+  void forget(bool keep);
 
   // Time in compute since the last call.
   [[nodiscard]] double take_busy_s();

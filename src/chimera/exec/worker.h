@@ -61,6 +61,7 @@ class Worker {
   [[nodiscard]] const WeightsPtr& weights(int stage);
 
   [[nodiscard]] const Recorder& recorder() const { return recorder_; }
+  [[nodiscard]] Recorder& recorder() { return recorder_; }
   // The most activations held at once, in D-ths of the model.
   [[nodiscard]] double peak_activations() const { return peak_; }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "chimera/base/files.h"
+#include "chimera/plan/plan_order.h"
 #include "chimera/schedule/forms.h"
 #include "chimera/schedule/lower.h"
 #include "chimera/schedule/scheme.h"
@@ -23,6 +24,7 @@ ScheduleSpec spec_of(const ScheduleConfig& config) {
                     .micros = *config.micros,
                     .pipes = config.pipes,
                     .chunks = config.chunks,
+                    .cap = config.cap,
                     .width = config.width};
   spec.scale = static_cast<Scale>(index_of(scale_names(), config.scale));
   if (config.shape) {
@@ -116,6 +118,16 @@ Diagnostics check_halves(const RunConfig& config, const Schedule& schedule) {
            .needed = "must be even: the backward runs in two halves"}};
 }
 
+Diagnostics check_replan(const ScheduleConfig& config,
+                         const Schedule& schedule) {
+  if (config.replan_after == 0 || is_planned(schedule)) return {};
+  return {{.code = "E574",
+           .found =
+               "schedule.replan_after = " + std::to_string(config.replan_after),
+           .needed = "needs an order that can be planned again",
+           .hint = "use schedule.scheme = \"planned\""}};
+}
+
 // A lowered file is run as it stands, so it must do what run.toml asks for.
 Diagnostics check_lowered(const RunConfig& config, const Schedule& lowered,
                           bool tied) {
@@ -166,13 +178,16 @@ Result<Schedule> proven(Schedule lowered, const ScheduleConfig& config) {
 Result<Schedule> make_run_schedule(const RunConfig& config,
                                    const RunScheduleOptions& options) {
   const ScheduleConfig& asked = config.schedule;
+  // With replan_after a file is the order to go over to.
+  const bool is_read = !asked.file.empty() && asked.replan_after == 0;
   Result<Schedule> schedule =
-      asked.file.empty() ? make_schedule(spec_of(asked)) : read_schedule(asked);
+      is_read ? read_schedule(asked) : make_schedule(spec_of(asked));
   if (!schedule) return schedule;
   const bool tied = options.tied && schedule->stages() > 1;
   Diagnostics errors = check_asynchronous(config, *schedule, tied);
   for (const Diagnostics& more :
-       {check_emulated(config, *schedule), check_halves(config, *schedule)}) {
+       {check_emulated(config, *schedule), check_halves(config, *schedule),
+        check_replan(asked, *schedule)}) {
     errors.insert(errors.end(), more.begin(), more.end());
   }
   if (!errors.empty()) return errors;
@@ -181,17 +196,40 @@ Result<Schedule> make_run_schedule(const RunConfig& config,
     if (!errors.empty()) return errors;
     return proven(*schedule, asked);
   }
+  const Costs costs = options.costs != nullptr ? *options.costs
+                      : config.model.kind == ModelKind::kEmulated
+                          ? emulated_costs(config, *schedule)
+                          : uniform_costs(*schedule, {});
   LowerOptions lowering{
       .sync = static_cast<Sync>(index_of(sync_names(), asked.sync)),
       .recompute = asked.recompute,
       .tied = tied,
-      .vote_gates_update = vote_gates_update(config)};
-  Costs costs;
-  if (config.model.kind == ModelKind::kEmulated) {
-    costs = emulated_costs(config, *schedule);
-    lowering.costs = &costs;
+      .vote_gates_update = vote_gates_update(config),
+      .costs = &costs};
+  if (!is_read && is_planned(*schedule)) {
+    const double cap = *resolve(spec_of(asked))->cap;
+    const Schedule start =
+        options.running != nullptr ? compute_only(*options.running) : *schedule;
+    schedule = plan_order(start, costs,
+                          {.cap = {.activations = cap}, .lowering = lowering});
   }
   return proven(lower(*schedule, lowering), asked);
+}
+
+Result<Schedule> make_replanned_schedule(const RunConfig& config,
+                                         const RunScheduleOptions& options) {
+  RunConfig next = config;
+  next.schedule.replan_after = 0;
+  Result<Schedule> schedule = make_run_schedule(next, options);
+  if (schedule && schedule->placement != options.running->placement) {
+    return Diagnostic{.code = "E574",
+                      .where = config.schedule.file,
+                      .found = "its placement",
+                      .needed =
+                          "must be that of the order before it: weights "
+                          "stay where they are"};
+  }
+  return schedule;
 }
 
 Costs emulated_costs(const RunConfig& config, const Schedule& schedule) {

@@ -10,17 +10,31 @@ namespace chimera {
 
 struct RunScheduleOptions {
   bool tied = false;  // the model's first and last stage share a weight
+  // What a planned order is planned for; null: the times of emulated stages,
+  // else F = I = W.
+  const Costs* costs = nullptr;
+  // Where planning starts from: never to be worse than this; may be null.
+  const Schedule* running = nullptr;  // lowered
 };
 
-// From schedule.scheme or schedule.file. Beyond what is wrong with the
+// From schedule.scheme, or from schedule.file unless that comes later
+// (make_replanned_schedule). Beyond what is wrong with the
 // schedule itself, the codes are
 //   E560 a file that says another depth, micros, width or scheme than run.toml
 //   E561 what an asynchronous scheme cannot do
 //   E562 backward halving of an odd micro-batch (from a file)
 //   E563 emulated times for another number of stages
 //   E570 a lowered file without what run.toml asks of it
+//   E574 schedule.replan_after without a planned order
 // REQUIRES: check_for_training() is content.
 [[nodiscard]] Result<Schedule> make_run_schedule(
+    const RunConfig& config, const RunScheduleOptions& options);
+
+// The order to go over to after schedule.replan_after steps: planned with
+// options.costs, or schedule.file, which repeats an earlier run's choice. Its
+// placement must be that of the running one (E574).
+// REQUIRES: options.running is there.
+[[nodiscard]] Result<Schedule> make_replanned_schedule(
     const RunConfig& config, const RunScheduleOptions& options);
 
 // The times of emulated stages as the simulator takes them, in seconds.

@@ -25,9 +25,6 @@ Diagnostics check_possible(const RunConfig& config) {
     refuse("run.save_every", "is to come: weights are written at the end");
   }
   if (config.run.recover) refuse("run.recover", "is to come");
-  if (config.schedule.replan_after > 0) {
-    refuse("schedule.replan_after", "is to come");
-  }
   return errors;
 }
 
@@ -83,11 +80,17 @@ Diagnostics set_up_data(RunSetup& setup) {
 
 Diagnostics set_up_schedule(RunSetup& setup, const SetupOptions& options) {
   const bool emulated = setup.config.model.kind == ModelKind::kEmulated;
-  const bool tied = setup.config.model.tie_embeddings.value_or(false);
+  setup.tied = !emulated && setup.config.model.tie_embeddings.value_or(false);
   Result<Schedule> schedule =
-      make_run_schedule(setup.config, {.tied = !emulated && tied});
+      make_run_schedule(setup.config, {.tied = setup.tied});
   if (!schedule) return schedule.errors();
   setup.schedule = std::move(schedule).value();
+  const ScheduleConfig& asked = setup.config.schedule;
+  if (asked.replan_after > 0 && !asked.file.empty()) {
+    const Result<Schedule> later = make_replanned_schedule(
+        setup.config, {.tied = setup.tied, .running = &setup.schedule});
+    if (!later) return later.errors();
+  }
   const int ranks = options.ranks_here > 0
                         ? options.ranks_here
                         : setup.schedule.workers() * setup.schedule.width;

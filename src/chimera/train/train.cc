@@ -9,6 +9,9 @@
 #include "chimera/exec/gather.h"
 #include "chimera/exec/run_threads.h"
 #include "chimera/exec/worker.h"
+#include "chimera/schedule/forms.h"
+#include "chimera/simulate/simulate.h"
+#include "chimera/trace/measure.h"
 #include "chimera/trace/merge.h"
 #include "chimera/train/collect.h"
 #include "chimera/train/learning_rate.h"
@@ -22,6 +25,7 @@ constexpr int kEvaluationOffset = 1 << 30;
 // And those that bring everything to rank 0 (collect.h) from both.
 constexpr int kPeaks = kEvaluationOffset - 10;
 constexpr int kWeights = kEvaluationOffset - 11;
+constexpr int kReplanned = kEvaluationOffset - 12;
 
 bool are_finite(const std::vector<NamedTensor>& weights) {
   return std::all_of(weights.begin(), weights.end(),
@@ -30,6 +34,20 @@ bool are_finite(const std::vector<NamedTensor>& weights) {
                      });
 }
 
+// What a rank runs: the schedule, and its forwards for evaluations.
+struct RankPrograms {
+  RankPrograms(Schedule lowered, int rank)
+      : schedule(std::move(lowered)),
+        forwards(forward_only(schedule)),
+        training(schedule, rank),
+        evaluation(forwards, rank) {}
+
+  Schedule schedule;
+  Schedule forwards;
+  Program training;
+  Program evaluation;
+};
+
 class Training {
  public:
   Training(const RunSetup& setup, const TrainHooks& hooks,
@@ -37,8 +55,7 @@ class Training {
       : setup_(setup),
         hooks_(hooks),
         site_(site),
-        ranks_(num_ranks(setup.schedule)),
-        evaluation_(forward_only(setup.schedule)) {
+        ranks_(num_ranks(setup.schedule)) {
     if (!setup.is_emulated()) {
       compute_.emplace(compute_options(setup, at::kFloat));
     }
@@ -69,14 +86,17 @@ class Training {
   [[nodiscard]] bool is_evaluated(int steps_done) const;
   [[nodiscard]] int evaluation_steps() const;
   void run_ranks();
-  void collect_trace(const Worker& worker, TraceClock& clock, int rank);
+  [[nodiscard]] bool keeps_events() const;
+  [[nodiscard]] Trace gather_trace(const Worker& worker, TraceClock& clock,
+                                   const Schedule& schedule, int steps) const;
+  [[nodiscard]] Schedule replan(Worker& worker, TraceClock& clock,
+                                Transport& transport, RankState& state) const;
   void collect_rest(Worker& worker, Transport& transport);
 
   const RunSetup& setup_;
   const TrainHooks& hooks_;
   const TrainSite& site_;
   int ranks_;
-  Schedule evaluation_;
   std::optional<TorchComputeOptions> compute_;
   TrainOutcome outcome_;  // written by rank 0, or the one rank that is here
 };
@@ -121,38 +141,81 @@ void Training::run_rank(const RankSite& site) {
   RankState state{.last_vote = Clock::now()};
   Worker worker(
       site.transport, site.compute,
-      {.recorder = {.keep_events = setup_.config.run.trace},
+      {.recorder = {.keep_events = keeps_events()},
        .on_vote = [&](const VoteResult& vote) { note_vote(state, rank, vote); },
        .wants_stop = hooks_.wants_stop,
        .flight = hooks_.flight ? hooks_.flight(rank) : nullptr,
        .rank_names = site_.rank_names});
   std::optional<TraceClock> clock;
-  if (setup_.config.run.trace) clock.emplace(site.transport);
-  const Program program(setup_.schedule, rank);
-  const Program evaluation(evaluation_, rank);
+  if (keeps_events()) clock.emplace(site.transport);
+  auto programs = std::make_unique<RankPrograms>(setup_.schedule, rank);
   const int steps = *setup_.config.train.steps;
   int step = 0;
   while (step < steps && !state.stopped) {
-    step = worker.run(program, {.first = step, .end = next_stop(step)});
+    step =
+        worker.run(programs->training, {.first = step, .end = next_stop(step)});
     if (is_evaluated(step) && !state.bad)
-      evaluate(worker, evaluation, state, step);
+      evaluate(worker, programs->evaluation, state, step);
     tell(state);
+    const bool ends = step == steps || state.stopped || state.bad;
+    if (step == setup_.config.schedule.replan_after && !ends) {
+      programs = std::make_unique<RankPrograms>(
+          replan(worker, *clock, site.transport, state), rank);
+    }
   }
   if (rank == 0 || site_.own != nullptr) {
     outcome_.steps = step;
     outcome_.bad = state.bad;
     outcome_.interrupted = state.stopped && !state.bad;
   }
-  if (clock) collect_trace(worker, *clock, rank);
+  if (setup_.config.run.trace) {
+    Trace trace = gather_trace(worker, *clock, programs->schedule, step);
+    if (rank == 0) {
+      outcome_.trace = std::move(trace);
+      outcome_.schedule = programs->schedule;
+    }
+  }
   collect_rest(worker, site.transport);
 }
 
-// Training pauses for evaluations.
+// Training pauses for evaluations, and to plan again.
 int Training::next_stop(int step) const {
-  const int steps = *setup_.config.train.steps;
+  int stop = *setup_.config.train.steps;
   const int every = setup_.config.train.eval_every;
-  if (every == 0 || !setup_.evaluation) return steps;
-  return std::min(steps, (step / every + 1) * every);
+  if (every > 0 && setup_.evaluation) {
+    stop = std::min(stop, (step / every + 1) * every);
+  }
+  const int replan_after = setup_.config.schedule.replan_after;
+  return step < replan_after ? std::min(stop, replan_after) : stop;
+}
+
+bool Training::keeps_events() const {
+  return setup_.config.run.trace || setup_.config.schedule.replan_after > 0;
+}
+
+// Rank 0 plans with what all have measured, and tells all.
+Schedule Training::replan(Worker& worker, TraceClock& clock,
+                          Transport& transport, RankState& state) const {
+  const int steps = setup_.config.schedule.replan_after;
+  const Trace trace = gather_trace(worker, clock, setup_.schedule, steps);
+  worker.recorder().forget(/*keep=*/setup_.config.run.trace);
+  std::string text;
+  if (transport.rank() == 0) {
+    const Costs costs = measured_costs(setup_.schedule, trace);
+    Replanned next{.step = steps};
+    next.lowered =
+        make_replanned_schedule(
+            setup_.config,
+            {.tied = setup_.tied, .costs = &costs, .running = &setup_.schedule})
+            .value();
+    next.before_s = simulate(setup_.schedule, costs).makespan;
+    next.after_s = simulate(next.lowered, costs).makespan;
+    text = to_sched(next.lowered);
+    if (hooks_.on_replan) hooks_.on_replan(next);
+  }
+  text = spread_text(transport, text, kReplanned);
+  state.last_vote = Clock::now();
+  return parse_schedule(text, "the planned order").value();
 }
 
 int Training::evaluation_steps() const {
@@ -226,11 +289,12 @@ StepReport Training::report_of(RankState& state,
   return report;
 }
 
-void Training::collect_trace(const Worker& worker, TraceClock& clock,
-                             int rank) {
+// Empty but on rank 0. REQUIRES: all kept events are of `schedule`.
+Trace Training::gather_trace(const Worker& worker, TraceClock& clock,
+                             const Schedule& schedule, int steps) const {
   std::vector<std::vector<Event>> events =
       clock.gather(worker.recorder().events());
-  if (rank != 0) return;
+  if (events.empty()) return {};
   double first = std::numeric_limits<double>::infinity();
   for (const std::vector<Event>& of_rank : events) {
     for (const Event& event : of_rank) first = std::min(first, event.start);
@@ -241,7 +305,7 @@ void Training::collect_trace(const Worker& worker, TraceClock& clock,
       event.end -= first;
     }
   }
-  outcome_.trace = merge_ranks(setup_.schedule, events, outcome_.steps);
+  return merge_ranks(schedule, events, steps);
 }
 
 void Training::collect_rest(Worker& worker, Transport& transport) {

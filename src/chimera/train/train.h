@@ -34,9 +34,18 @@ struct BadStep {
   std::optional<BadPlace> place;
 };
 
+// The order that was planned again with measured costs.
+struct Replanned {
+  int step = 0;         // after which it is used, from 1
+  Schedule lowered;     // the new order
+  double before_s = 0;  // a step in the old order, simulated with those costs
+  double after_s = 0;   // and in the new one
+};
+
 struct TrainHooks {
   // Called on the thread of rank 0.
   std::function<void(const StepReport& report)> on_step;
+  std::function<void(const Replanned& replanned)> on_replan;
   // Whether to end after this step. Called on every rank's thread.
   std::function<bool()> wants_stop;
   // Where a rank notes its actions; may be empty, or give null.
@@ -56,6 +65,7 @@ struct TrainOutcome {
   std::optional<BadStep> bad;
   bool interrupted = false;
   Trace trace;                       // empty unless run.trace
+  Schedule schedule;                 // what it is a trace of
   std::vector<double> peaks;         // [rank]: activations held
   std::vector<NamedTensor> weights;  // of the whole model; not if emulated
 };

@@ -11,6 +11,7 @@
 #include "chimera/cli/run/step_line.h"
 #include "chimera/comm/comm_error.h"
 #include "chimera/report/svg.h"
+#include "chimera/schedule/forms.h"
 #include "chimera/simulate/simulate.h"
 #include "chimera/trace/chrome.h"
 #include "chimera/trace/measure.h"
@@ -32,10 +33,11 @@ StepLineOptions step_line_options(const RunSetup& setup, int hosts) {
 }
 
 // One step as planned, on the measured times of its actions, and as it ran.
-std::string draw_step(const RunSetup& setup, const TrainOutcome& outcome) {
-  const Costs costs = measured_costs(setup.schedule, outcome.trace);
-  const Trace plan = simulate(setup.schedule, costs).trace;
-  const int workers = setup.schedule.workers();
+std::string draw_step(const TrainOutcome& outcome) {
+  const Schedule& schedule = outcome.schedule;
+  const Costs costs = measured_costs(schedule, outcome.trace);
+  const Trace plan = simulate(schedule, costs).trace;
+  const int workers = schedule.workers();
   const Trace run = one_step(outcome.trace, outcome.steps - 1, workers);
   std::vector<std::string> names;
   for (const char* which : {"plan", "run"}) {
@@ -45,19 +47,18 @@ std::string draw_step(const RunSetup& setup, const TrainOutcome& outcome) {
   }
   return draw_svg(side_by_side(plan, run),
                   {.title = fmt::format("{}, step {}: as planned and as run",
-                                        setup.schedule.scheme, outcome.steps),
+                                        schedule.scheme, outcome.steps),
                    .time_label = "time (s)",
                    .row_names = names});
 }
 
-void write_trace(const RunDirectory& directory, const RunSetup& setup,
-                 const TrainOutcome& outcome) {
+void write_trace(const RunDirectory& directory, const TrainOutcome& outcome) {
   std::ofstream out(directory.file("trace.json"), std::ios::binary);
   write_chrome_trace(outcome.trace, 1e6, out);
   if (!out.flush()) {
     throw IoError("cannot write " + directory.file("trace.json"));
   }
-  write_file(directory.file("timeline.svg"), draw_step(setup, outcome));
+  write_file(directory.file("timeline.svg"), draw_step(outcome));
 }
 
 std::string bad_text(const BadStep& bad) {
@@ -77,7 +78,7 @@ int code_of(const TrainOutcome& outcome, const RunSetup& setup) {
 // Exit code once the workers have ended.
 int finish(const RunDirectory& directory, const RunSetup& setup,
            const TrainOutcome& outcome) {
-  if (setup.config.run.trace) write_trace(directory, setup, outcome);
+  if (setup.config.run.trace) write_trace(directory, outcome);
   if (outcome.bad) {
     std::cerr << "error: " << bad_text(*outcome.bad)
               << "; the weights are not kept (lower train.lr, set train.clip, "
@@ -104,6 +105,15 @@ class Teller {
     }
     directory_.write_state("running", report.step, 0);
     next_state_ = Clock::now() + std::chrono::seconds(1);
+  }
+
+  void tell(const Replanned& replanned) {
+    write_file(directory_.file("replanned.sched"), to_sched(replanned.lowered));
+    std::cerr << fmt::format(
+        "planned again after step {} with measured times: a step takes {:.4g} "
+        "s in the old order, {:.4g} s in the new one (simulated); "
+        "replanned.sched\n",
+        replanned.step, replanned.before_s, replanned.after_s);
   }
 
  private:
@@ -147,7 +157,10 @@ int run_training(const TrainingContext& context) {
   int step = 0;
   try {
     std::optional<Teller> teller;
-    if (directory != nullptr) teller.emplace(*directory, context);
+    if (directory != nullptr) {
+      write_file(directory->file("schedule.sched"), to_sched(setup.schedule));
+      teller.emplace(*directory, context);
+    }
     const TrainOutcome outcome =
         train(setup,
               {.on_step =
@@ -155,6 +168,8 @@ int run_training(const TrainingContext& context) {
                      teller->tell(report);
                      step = report.step;
                    },
+               .on_replan =
+                   [&](const Replanned& replanned) { teller->tell(replanned); },
                .wants_stop = [&] { return context.signals.wants_stop(); },
                .flight = [&](int rank) { return context.flights.at(rank); }},
               context.site);
