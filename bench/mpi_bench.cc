@@ -18,6 +18,7 @@
 #include "chimera/exec/emulated.h"
 #include "chimera/exec/gather.h"
 #include "chimera/exec/worker.h"
+#include "chimera/plan/plan_order.h"
 #include "chimera/schedule/lower.h"
 #include "chimera/schedule/scheme.h"
 #include "chimera/simulate/simulate.h"
@@ -44,6 +45,9 @@ class Bench {
       const Schedule schedule = make(scheme);
       met &= compare_step(lower(schedule));
     }
+    for (const int micros : {session_.size(), 2 * session_.size() - 2}) {
+      met &= compare_step(lower(make("planned", micros)));
+    }
     met &= compare_overlap();
     tell(met ? "bars met\n" : "BAR MISSED\n");
     return met ? EXIT_SUCCESS : EXIT_FAILURE;
@@ -55,9 +59,17 @@ class Bench {
   }
 
   [[nodiscard]] Schedule make(const std::string& scheme) const {
-    const int depth = session_.size();
-    return make_schedule({.scheme = scheme, .depth = depth, .micros = depth})
-        .value();
+    return make(scheme, session_.size());
+  }
+  [[nodiscard]] Schedule make(const std::string& scheme, int micros) const {
+    const Schedule made =
+        make_schedule(
+            {.scheme = scheme, .depth = session_.size(), .micros = micros})
+            .value();
+    if (!is_planned(made)) return made;
+    return plan_order(
+        made, plain_costs(made),
+        {.cap = {.activations = double(session_.size())}, .steady = true});
   }
 
   static Costs plain_costs(const Schedule& lowered) {

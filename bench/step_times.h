@@ -2,15 +2,16 @@
 #pragma once
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "chimera/trace/trace.h"
 
 namespace chimera {
 
-// The median time from the end of one step's last event (but a vote) to the
-// end of the next's. The first step is left out: the pipeline is cold.
-inline double median_step(const Trace& trace) {
+// The times from the end of one step's last event (but a vote) to the end of
+// the next's. The first step is left out: the pipeline is cold.
+inline std::vector<double> step_times(const Trace& trace) {
   std::vector<double> ends(trace.steps, 0.0);
   for (const Event& event : trace.events) {
     if (event.action.op == Op::kN) continue;
@@ -20,6 +21,17 @@ inline double median_step(const Trace& trace) {
   for (size_t step = 1; step < ends.size(); ++step) {
     times.push_back(ends[step] - ends[step - 1]);
   }
+  return times;
+}
+
+inline double mean_step(const Trace& trace) {
+  const std::vector<double> times = step_times(trace);
+  return std::accumulate(times.begin(), times.end(), 0.0) /
+         static_cast<double>(times.size());
+}
+
+inline double median_step(const Trace& trace) {
+  std::vector<double> times = step_times(trace);
   std::nth_element(times.begin(), times.begin() + times.size() / 2,
                    times.end());
   return times[times.size() / 2];

@@ -126,15 +126,16 @@ ScheduleRequest read_request(const ScheduleFlags& flags, Values& values) {
 }
 
 MadeSchedule make_requested(const ScheduleRequest& request,
-                            const UniformTimes& times) {
+                            const UniformTimes& times, int steps) {
   MadeSchedule made;
   made.schedule = make_schedule(request.spec).value();
   made.costs = uniform_costs(made.schedule, times);
   made.cap = resolve(request.spec)->cap;
   if (is_planned(made.schedule)) {
-    made.schedule = plan_order(
-        made.schedule, made.costs,
-        {.cap = {.activations = *made.cap}, .lowering = request.lowering});
+    made.schedule = plan_order(made.schedule, made.costs,
+                               {.cap = {.activations = *made.cap},
+                                .steady = steps > 1,
+                                .lowering = request.lowering});
   }
   return made;
 }

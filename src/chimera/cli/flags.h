@@ -47,9 +47,11 @@ struct MadeSchedule {
   // What its workers may hold; absent if nothing limits them.
   std::optional<double> cap;
 };
+// `steps` says what for: one step by itself, or many without a barrier.
 // REQUIRES: read_request() found nothing wrong.
 [[nodiscard]] MadeSchedule make_requested(const ScheduleRequest& request,
-                                          const UniformTimes& times);
+                                          const UniformTimes& times,
+                                          int steps = 1);
 
 // Only what says how to lower: for schedules that come from a file.
 [[nodiscard]] ScheduleRequest read_lowering(const ScheduleFlags& flags,

@@ -103,7 +103,7 @@ int SimulateCommand::run(const CLI::App& command) const {
     if (!read) return print_errors(read.errors());
     made = {*read, uniform_costs(*read, uniform), request.cap};
   } else {
-    made = make_requested(request, uniform);
+    made = make_requested(request, uniform, options.steps);
   }
   // More events than this would take gigabytes.
   constexpr double kMostEvents = 5e7;

@@ -41,10 +41,12 @@ class Drawing {
       if (pool_.is_perfect(options_.bound)) return;
       Random random(static_cast<std::uint64_t>(turn));
       const bool is_near = good_.size() == kGood && turn % 2 == 1;
-      const bool is_shortest = pool_.best().span <= options_.bound;
-      Draw draw = is_near       ? near(good_[random.below(kGood)], random)
-                  : is_shortest ? in_windows(random)
-                                : anywhere(random);
+      const bool fills_windows = options_.aim == Aim::kSteady
+                                     ? turn % 4 == 0
+                                     : pool_.best().span <= options_.bound;
+      Draw draw = is_near         ? near(good_[random.below(kGood)], random)
+                  : fills_windows ? in_windows(random)
+                                  : anywhere(random);
       play(draw);
       keep(draw);
     }
@@ -78,8 +80,8 @@ class Drawing {
     return draw;
   }
 
-  // What is left is to let steps follow one another without a gap: forwards
-  // first, with exceptions, and weight gradients last.
+  // For steps that follow one another without a gap: forwards first, with
+  // exceptions, and weight gradients last.
   static Draw in_windows(Random& random) {
     Draw draw;
     draw.time = {.pace = random.between(0.8, 1.1),
@@ -121,7 +123,8 @@ class Drawing {
     const double longest = static_cast<double>(dearest_ + longest_hop_);
     policy_.wait = static_cast<Ticks>(std::max(0.0, draw.wait) * longest);
     scheduler_.run(policy_, order_);
-    draw.value = static_cast<double>(order_.span) +
+    const Ticks time = options_.aim == Aim::kStep ? order_.span : order_.period;
+    draw.value = static_cast<double>(time) +
                  static_cast<double>(order_.lateness) / problem_.workers;
     pool_.offer(order_);
   }

@@ -9,6 +9,7 @@ namespace chimera::planned {
 
 struct DrawOptions {
   int draws = 0;
+  Aim aim = Aim::kStep;
   Ticks bound = 0;  // ends the draws, if no worker is late either
 };
 

@@ -36,26 +36,43 @@ class OrderPlanner {
       : schedule_(schedule),
         costs_(costs),
         options_(options),
+        delayed_costs_(costs),
         problem_(make_problem(
             schedule, costs,
             {.cap = options.cap, .recompute = options.lowering.recompute})),
         budget_(problem_),
-        bound_(bound_in_ticks()) {
+        bound_(bound_in_ticks()),
+        pool_(aim()) {
     options_.lowering.costs = &costs_;
+    constexpr double kDelay = 0.01;
+    double forwards = 0;
+    for (const StageCosts& stage : costs.stages) forwards += stage.forward;
+    delayed_costs_.latency +=
+        kDelay * forwards / static_cast<double>(costs.stages.size());
   }
 
   Schedule run() {
     judge(schedule_);
     follow_rules();
     if (!pool_.is_perfect(bound_)) {
-      draw_orders(problem_, {.draws = budget_.draws, .bound = bound_}, pool_);
+      draw_orders(problem_,
+                  {.draws = budget_.draws, .aim = aim(), .bound = bound_},
+                  pool_);
     }
-    for (const ListedOrder& order : pool_.orders()) judge(order.lists);
+    // Judging takes longer than finding; large layouts have less choice.
+    const size_t judged = std::max(1, 200000 / std::max(1, problem_.actions));
+    for (size_t i = 0; i < std::min(judged, pool_.orders().size()); ++i) {
+      judge(pool_.orders()[i].lists);
+    }
     search();
     return std::move(best_);
   }
 
  private:
+  [[nodiscard]] Aim aim() const {
+    return options_.steady ? Aim::kSteady : Aim::kStep;
+  }
+
   // The lowered lists are what the bound counts; every order has the same work.
   [[nodiscard]] Ticks bound_in_ticks() {
     LowerOptions lowering = options_.lowering;
@@ -98,9 +115,9 @@ class OrderPlanner {
 
   // From the best list found, and from the best of the named schemes.
   void search() {
-    const Goal goal = end_by(problem_, bound_);
+    const Goal goal =
+        options_.steady ? end_in_windows(problem_) : end_by(problem_, bound_);
     const std::optional<CodeLists> named = best_named(goal);
-    if (pool_.best().span <= bound_) return;
     // A long search gets stuck; a short one gets nowhere.
     constexpr std::int64_t kEnough = 50000;
     const auto turns = std::max<std::int64_t>(1, budget_.moves / kEnough);
@@ -148,13 +165,20 @@ class OrderPlanner {
     return true;
   }
 
+  // Nothing better exists.
+  [[nodiscard]] bool is_found() const {
+    const Ticks least =
+        options_.steady ? problem_.busiest() + problem_.actions : bound_;
+    return time_ * problem_.ticks_per_time <= static_cast<double>(least);
+  }
+
   void search_from(const Goal& goal, CodeLists lists, std::int64_t moves,
                    std::int64_t seed) {
-    if (makespan_ * problem_.ticks_per_time <= double(bound_)) return;
+    if (is_found()) return;
     search_lists(problem_, goal,
                  {.moves = moves,
                   .seed = static_cast<std::uint64_t>(seed),
-                  .bound = bound_},
+                  .bound = goal.latest},
                  lists);
     judge(lists);
   }
@@ -165,20 +189,24 @@ class OrderPlanner {
     judge(order);
   }
 
-  // Over two steps: the first is what users compare, the second shows how well
-  // steps follow one another.
+  // The shortest step, or period, wins; of equals the one that several steps in
+  // a row with slower messages delay the least: no machine is as regular as its
+  // costs.
   void judge(const Schedule& order) {
-    const Simulation played =
-        simulate(lower(order, options_.lowering), costs_, {.steps = 2});
-    const double makespan = played.makespan - played.period;
-    const bool is_better = best_.actions.empty() ||
-                           makespan < makespan_ * (1 - kDust) ||
-                           (makespan < makespan_ * (1 + kDust) &&
-                            played.period < period_ * (1 - kDust));
+    const Schedule lowered = lower(order, options_.lowering);
+    const double time = options_.steady
+                            ? simulate(lowered, costs_, {.steps = 5}).period
+                            : simulate(lowered, costs_).makespan;
+    const bool is_first = best_.actions.empty();
+    if (!is_first && time > time_ * (1 + kDust)) return;
+    const double delayed =
+        simulate(lowered, delayed_costs_, {.steps = 4}).makespan;
+    const bool is_better = is_first || time < time_ * (1 - kDust) ||
+                           delayed < delayed_ * (1 - kDust);
     if (!is_better) return;
     best_ = order;
-    makespan_ = makespan;
-    period_ = played.period;
+    time_ = time;
+    delayed_ = delayed;
   }
 
   static constexpr double kDust = 1e-9;  // rounding
@@ -186,13 +214,14 @@ class OrderPlanner {
   const Schedule& schedule_;
   const Costs& costs_;
   PlanOptions options_;
+  Costs delayed_costs_;  // with messages slower by a part of an action
   Problem problem_;
   Budget budget_;
   Ticks bound_;
   Pool pool_;
   Schedule best_;
-  double makespan_ = 0;
-  double period_ = 0;
+  double time_ = 0;  // of best_, by the simulator
+  double delayed_ = 0;
 };
 
 }  // namespace

@@ -21,6 +21,9 @@ namespace chimera {
 
 struct PlanOptions {
   planned::MemoryCap cap;
+  // For steps without a barrier between: the time from step to step counts,
+  // else that of one step by itself.
+  bool steady = false;
   LowerOptions lowering;  // its costs are ignored
 };
 
@@ -29,7 +32,7 @@ struct PlanOptions {
 
 // The best order found for the placement and micro-batches of `schedule`, which
 // is one candidate itself. Never slower in the simulator than `schedule` or any
-// named scheme on that placement within the cap.
+// named scheme on that placement within the cap, by the measure asked for.
 // REQUIRES: `schedule` is compute-only, validates clean and keeps the cap; the
 // cap leaves room for one activation of every stage that a worker holds.
 [[nodiscard]] Schedule plan_order(const Schedule& schedule, const Costs& costs,

@@ -149,6 +149,18 @@ TEST(PlanOrder, StepsTileWithoutAGapFromTwoDMinusTwo) {
   }
 }
 
+TEST(PlanOrder, ASteadyOrderTradesTheStepForThePeriod) {
+  const ScheduleSpec spec{.scheme = "planned", .depth = 8, .micros = 16};
+  const Schedule first = make_schedule(spec).value();
+  const Costs costs = uniform_costs(first, {.latency = 0.1});
+  const auto period = [&](bool steady) {
+    const Schedule order =
+        plan_order(first, costs, {.cap = {.activations = 8}, .steady = steady});
+    return simulate(lower(order), costs, {.steps = 6}).period;
+  };
+  EXPECT_LT(period(true), 0.97 * period(false));
+}
+
 // Found by an exact solver (tests/oracle/planned_test.py) to be the optimum.
 TEST(PlanOrder, FindsTheOptimumWithMessageDelay) {
   const ScheduleSpec eight{.scheme = "planned", .depth = 8, .micros = 8};

@@ -2,16 +2,28 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "chimera/schedule/planned/list_scheduler.h"
 
 namespace chimera::planned {
 
+// What an order is to be good at.
+enum class Aim {
+  kStep,    // the time of one step by itself
+  kSteady,  // the time from step to step, with no barrier between
+};
+
 class Pool {
  public:
+  explicit Pool(Aim aim) : aim_(aim) {}
+
   // Takes over what is in `order` if it is among the best.
   void offer(ListedOrder& order) {
+    const auto is_better = [this](const ListedOrder& a, const ListedOrder& b) {
+      return rank(a) < rank(b);
+    };
     if (orders_.size() == kMost && !is_better(order, orders_.back())) return;
     for (const ListedOrder& known : orders_) {
       if (known.lists == order.lists) return;
@@ -26,14 +38,23 @@ class Pool {
     return orders_;
   }
   [[nodiscard]] const ListedOrder& best() const { return orders_.front(); }
-  // Nothing better exists, and steps follow one another without a gap.
+  // Nothing better than these exists, and there are enough to choose from: each
+  // meets the bound, and steps follow one another without a gap.
   [[nodiscard]] bool is_perfect(Ticks bound) const {
-    return !orders_.empty() && best().span <= bound && best().lateness == 0;
+    return orders_.size() == kMost && orders_.back().span <= bound &&
+           orders_.back().lateness == 0;
   }
 
  private:
-  static constexpr size_t kMost = 4;
+  static constexpr size_t kMost = 12;
 
+  using Rank = std::pair<Ticks, Ticks>;
+  [[nodiscard]] Rank rank(const ListedOrder& order) const {
+    if (aim_ == Aim::kStep) return {order.span, order.lateness};
+    return {order.period, order.span};
+  }
+
+  Aim aim_;
   std::vector<ListedOrder> orders_;
 };
 

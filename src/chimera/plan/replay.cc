@@ -16,14 +16,17 @@ Goal end_in_windows(const Problem& problem) {
     for (const int slot : problem.slots_of[worker]) {
       tail = std::min(tail, problem.slots[slot].tail);
     }
-    goal.target.push_back(problem.head[worker] + problem.work[worker] + tail);
+    goal.target.push_back(problem.head[worker] + problem.busiest() + tail);
     goal.latest = std::max(goal.latest, goal.target.back());
   }
   return goal;
 }
 
 Replay::Replay(const Problem& problem, const Goal& goal)
-    : problem_(problem), goal_(goal), start_(problem.workers) {
+    : problem_(problem),
+      goal_(goal),
+      start_(problem.workers),
+      slot_end_(problem.slots.size(), 0) {
   for (const Slot& slot : problem.slots) {
     std::vector<Ticks>& starts = start_[slot.worker];
     starts.resize(starts.size() + static_cast<size_t>(kSlotOps) * slot.micros);
@@ -118,11 +121,11 @@ void Replay::measure() {
   for (int slot = 0; slot < static_cast<int>(problem_.slots.size()); ++slot) {
     const Slot& it = problem_.slots[slot];
     if (it.micros == 0) continue;
-    const Ticks last = done_[problem_.at(code_of(slot, kW), it.micros - 1)];
-    end_[it.worker] = std::max(end_[it.worker], last + it.tail);
+    slot_end_[slot] = done_[problem_.at(code_of(slot, kW), it.micros - 1)];
   }
   span_ = 0;
   for (int worker = 0; worker < problem_.workers; ++worker) {
+    end_[worker] = end_with_sums(problem_, worker, slot_end_);
     span_ = std::max(span_, excess(worker) + goal_.latest);
   }
 }

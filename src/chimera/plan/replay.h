@@ -17,8 +17,8 @@ struct Goal {
 
 // All together: the shortest step.
 [[nodiscard]] Goal end_by(const Problem& problem, Ticks time);
-// Each in its own window head .. head + work, so that steps follow one another
-// without a gap.
+// Each within the busiest one's work from its head on, so that steps follow one
+// another without a gap.
 [[nodiscard]] Goal end_in_windows(const Problem& problem);
 
 class Replay {
@@ -62,6 +62,7 @@ class Replay {
   std::vector<Ticks> free_at_;             // [worker]
   std::vector<Ticks> rest_;                // [worker] work left
   std::vector<Ticks> end_;                 // [worker] with its sums
+  std::vector<Ticks> slot_end_;            // [slot] of its last W
   std::vector<int> waiting_;               // workers that may go on
   std::vector<bool> is_waiting_;           // [worker]
   double starts_ = 0;                      // summed up, of F and I

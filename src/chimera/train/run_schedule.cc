@@ -210,8 +210,11 @@ Result<Schedule> make_run_schedule(const RunConfig& config,
     const double cap = *resolve(spec_of(asked))->cap;
     const Schedule start =
         options.running != nullptr ? compute_only(*options.running) : *schedule;
+    // Only a vote before the updates makes all workers meet after a step.
     schedule = plan_order(start, costs,
-                          {.cap = {.activations = cap}, .lowering = lowering});
+                          {.cap = {.activations = cap},
+                           .steady = !lowering.vote_gates_update,
+                           .lowering = lowering});
   }
   return proven(lower(*schedule, lowering), asked);
 }

@@ -208,8 +208,8 @@ Schedule Training::replan(Worker& worker, TraceClock& clock,
             setup_.config,
             {.tied = setup_.tied, .costs = &costs, .running = &setup_.schedule})
             .value();
-    next.before_s = simulate(setup_.schedule, costs).makespan;
-    next.after_s = simulate(next.lowered, costs).makespan;
+    next.before_s = simulate(setup_.schedule, costs, {.steps = 5}).period;
+    next.after_s = simulate(next.lowered, costs, {.steps = 5}).period;
     text = to_sched(next.lowered);
     if (hooks_.on_replan) hooks_.on_replan(next);
   }

@@ -38,7 +38,7 @@ struct BadStep {
 struct Replanned {
   int step = 0;         // after which it is used, from 1
   Schedule lowered;     // the new order
-  double before_s = 0;  // a step in the old order, simulated with those costs
+  double before_s = 0;  // from step to step in the old order, simulated
   double after_s = 0;   // and in the new one
 };
 

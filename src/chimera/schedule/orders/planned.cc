@@ -41,7 +41,10 @@ ActionLists order(const Layout& layout, const Placement& placement) {
       if (best.span <= bound || left-- == 0) return;
       set_keys(problem, rule, policy);
       scheduler.run(policy, tried);
-      if (is_better(tried, best)) std::swap(tried, best);
+      if (std::pair(tried.span, tried.lateness) <
+          std::pair(best.span, best.lateness)) {
+        std::swap(tried, best);
+      }
     }
   };
   try_rules(kind_rules());

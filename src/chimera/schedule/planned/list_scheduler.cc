@@ -207,14 +207,14 @@ void ListScheduler::arrive(int code, int number, Ticks at) {
 
 void ListScheduler::measure(ListedOrder& order) const {
   order.span = 0;
+  order.period = 0;
   order.lateness = 0;
-  for (int slot = 0; slot < static_cast<int>(slot_end_.size()); ++slot) {
-    order.span =
-        std::max(order.span, slot_end_[slot] + problem_.slots[slot].tail);
-  }
   for (int worker = 0; worker < problem_.workers; ++worker) {
-    const Ticks window = problem_.head[worker] + problem_.work[worker];
-    order.lateness += std::max<Ticks>(0, free_at_[worker] - window);
+    order.span =
+        std::max(order.span, end_with_sums(problem_, worker, slot_end_));
+    const Ticks time = free_at_[worker] - problem_.head[worker];
+    order.period = std::max(order.period, time);
+    order.lateness += std::max<Ticks>(0, time - problem_.busiest());
   }
 }
 

@@ -33,15 +33,14 @@ struct ListedOrder {
   CodeLists lists;
   // The end of the last compute or sum.
   Ticks span = kNever;
-  // How far the workers end beyond their windows head .. head + work, in all.
-  // At 0 consecutive steps follow one another without a gap.
+  // The longest time that a worker takes from its head on. Shifted by this
+  // much the order fits behind itself: steps without a barrier between take no
+  // longer.
+  Ticks period = kNever;
+  // How far workers end beyond head + the busiest one's work, in all. At 0 the
+  // period is that work, and cannot be less.
   Ticks lateness = kNever;
 };
-
-[[nodiscard]] inline bool is_better(const ListedOrder& a,
-                                    const ListedOrder& b) {
-  return a.span != b.span ? a.span < b.span : a.lateness < b.lateness;
-}
 
 // Keeps its tables between runs.
 class ListScheduler {

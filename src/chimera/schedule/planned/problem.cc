@@ -196,6 +196,10 @@ std::vector<int> planned_worker_of(const Problem& problem,
 
 }  // namespace
 
+Ticks Problem::busiest() const {
+  return *std::max_element(work.begin(), work.end());
+}
+
 Ticks Problem::simple_bound() const {
   Ticks bound = 0;
   for (int worker = 0; worker < workers; ++worker) {
@@ -211,6 +215,21 @@ bool Problem::has_room() const {
     if (needed > room) return false;
   }
   return true;
+}
+
+Ticks end_with_sums(const Problem& problem, int worker,
+                    const std::vector<Ticks>& slot_end) {
+  const std::vector<int>& slots = problem.slots_of[worker];
+  Ticks end = 0;
+  // The sums of a busy stretch: from some slot's end on, one after another.
+  for (const int first : slots) {
+    Ticks tails = 0;
+    for (const int slot : slots) {
+      if (slot_end[slot] >= slot_end[first]) tails += problem.slots[slot].tail;
+    }
+    end = std::max(end, slot_end[first] + tails);
+  }
+  return end;
 }
 
 Problem make_problem(const Schedule& layout, const Costs& costs,

@@ -82,12 +82,18 @@ struct Problem {
   [[nodiscard]] std::size_t at(int code, int number) const {
     return static_cast<std::size_t>(code) * most_micros + number;
   }
+  [[nodiscard]] Ticks busiest() const;  // worker's work
   // head + work of the latest worker: no order ends sooner.
   [[nodiscard]] Ticks simple_bound() const;
   // Every worker can hold one activation of each of its slots. Without that
   // some orders would wait for memory for ever.
   [[nodiscard]] bool has_room() const;
 };
+
+// When the last sum of a worker's slots ends, one after another in the order in
+// which their weight gradients are complete: `slot_end` [slot].
+[[nodiscard]] Ticks end_with_sums(const Problem& problem, int worker,
+                                  const std::vector<Ticks>& slot_end);
 
 struct ProblemOptions {
   MemoryCap cap;

@@ -97,9 +97,7 @@ void set_keys(const Problem& problem, const TimeRule& rule,
               ListPolicy& policy) {
   policy.room_is_urgent = rule.room_is_urgent;
   const Arrivals at = arrivals_of(problem);
-  const double busiest =
-      double(*std::max_element(problem.work.begin(), problem.work.end()));
-  const double period = busiest / problem.most_micros;
+  const double period = double(problem.busiest()) / problem.most_micros;
   const double pass = forward_pass(problem);
   // Behind everything that is due at a time.
   const double last = double(kNever);
