@@ -84,7 +84,6 @@ bool compare(const ScheduleSpec& spec, const LowerOptions& options = {}) {
   }
   const double ratio = best.step_s / simulated;
   std::string name = spec.scheme;
-  if (spec.shape) name += " " + name_of(*spec.shape);
   if (options.vote_gates_update) name += ", clipping";
   const double mean_ratio = best.mean_s / mean_step(simulation.trace);
   fmt::print("| {} | {} | {} | {:.2f} | {:.2f} | {:.4f} | {:.4f} | {} |\n",
@@ -110,8 +109,6 @@ int run_all() {
     // Updates wait for the vote: what clipping costs.
     met &= compare(planned, {.vote_gates_update = true});
   }
-  met &= compare(
-      {.scheme = "planned", .depth = 8, .micros = 8, .shape = Shape::kVee});
   fmt::print("{}\n", met ? "bar met: measured <= 1.02 x simulated"
                          : "BAR MISSED: measured > 1.02 x simulated");
   return met ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -32,14 +32,15 @@ struct Budget {
 class OrderPlanner {
  public:
   OrderPlanner(const Schedule& schedule, const Costs& costs,
-               const PlanOptions& options)
+               const PlanOptions& options, bool fold)
       : schedule_(schedule),
         costs_(costs),
         options_(options),
         delayed_costs_(costs),
-        problem_(make_problem(
-            schedule, costs,
-            {.cap = options.cap, .recompute = options.lowering.recompute})),
+        problem_(make_problem(schedule, costs,
+                              {.cap = options.cap,
+                               .recompute = options.lowering.recompute,
+                               .fold = fold})),
         budget_(problem_),
         bound_(bound_in_ticks()),
         pool_(aim()) {
@@ -65,7 +66,14 @@ class OrderPlanner {
       judge(pool_.orders()[i].lists);
     }
     search();
-    return std::move(best_);
+    return best_;
+  }
+
+  // Whether all pipes are the same by choice, although they might do better.
+  [[nodiscard]] bool might_unfold() const {
+    constexpr double kFar = 1.05;
+    return problem_.folded && time_ * problem_.ticks_per_time >
+                                  kFar * static_cast<double>(least());
   }
 
  private:
@@ -165,11 +173,12 @@ class OrderPlanner {
     return true;
   }
 
-  // Nothing better exists.
+  // Nothing takes less.
+  [[nodiscard]] Ticks least() const {
+    return options_.steady ? problem_.busiest() + problem_.actions : bound_;
+  }
   [[nodiscard]] bool is_found() const {
-    const Ticks least =
-        options_.steady ? problem_.busiest() + problem_.actions : bound_;
-    return time_ * problem_.ticks_per_time <= static_cast<double>(least);
+    return time_ * problem_.ticks_per_time <= static_cast<double>(least());
   }
 
   void search_from(const Goal& goal, CodeLists lists, std::int64_t moves,
@@ -234,7 +243,11 @@ bool is_planned(const Schedule& schedule) {
 
 Schedule plan_order(const Schedule& schedule, const Costs& costs,
                     const PlanOptions& options) {
-  return planned::OrderPlanner(schedule, costs, options).run();
+  using planned::OrderPlanner;
+  OrderPlanner planner(schedule, costs, options, /*fold=*/true);
+  const Schedule order = planner.run();
+  if (!planner.might_unfold()) return order;
+  return OrderPlanner(order, costs, options, /*fold=*/false).run();
 }
 
 }  // namespace chimera

@@ -87,8 +87,8 @@ class Maker {
     problem_.workers = placement.workers;
     class_of_.resize(placement.workers);
     std::iota(class_of_.begin(), class_of_.end(), 0);
-    if (placement.pipes() == 1 || layout_.micros % placement.pipes() != 0 ||
-        !has_equal_hops(placement)) {
+    if (!options_.fold || placement.pipes() == 1 ||
+        layout_.micros % placement.pipes() != 0 || !has_equal_hops(placement)) {
       return;
     }
     const std::vector<int> classes = classes_of(placement);

@@ -98,6 +98,7 @@ struct Problem {
 struct ProblemOptions {
   MemoryCap cap;
   bool recompute = false;
+  bool fold = true;  // where it can be
 };
 
 // Micro-batch m belongs to pipe m mod pipes.
