@@ -94,8 +94,8 @@ class Train(Base):
     def test_the_run_directory_is_the_contract(self):
         self.trained("run.trace=true")
         self.assertEqual(sorted(os.listdir(self.run_dir)), [
-            "config.toml", "metrics.jsonl", "state.json", "timeline.svg",
-            "trace.json", "weights"])
+            "config.toml", "metrics.jsonl", "schedule.sched", "state.json",
+            "timeline.svg", "trace.json", "weights"])
         metrics = self.metrics()
         self.assertEqual([m["step"] for m in metrics], [1, 2, 3, 4, 5])
         for m in metrics:
@@ -349,6 +349,29 @@ class Schedules(Base):
         self.refused("E570", plain, untied, "schedule.recompute=true")
         self.refused("E560", plain, untied, "schedule.pipes=2")
         self.refused("E570", self.lowered("--tied"), untied)
+
+    def test_planned_again_and_repeated(self):
+        planned = ["schedule.scheme=planned", "schedule.replan_after=3",
+                   "schedule.micros=6"]
+        run = self.trained(*planned)
+        self.assertRegex(run.stderr, "planned again after step 3 .* in the old "
+                                     "order, .* in the new")
+        weights = (self.run_dir / "weights/model.safetensors").read_bytes()
+        order = self.run_dir / "replanned.sched"
+        self.assertIn("ok: ", self.chimera("check", order).stdout)
+        self.run_dir = self.folder / "again"
+        self.trained(*planned, f'schedule.file="{order}"')
+        self.assertEqual(weights, (
+            self.run_dir / "weights/model.safetensors").read_bytes())
+
+    def test_what_cannot_be_planned_again(self):
+        self.refused("E574", "schedule.replan_after=2")  # chimera's own order
+        path = self.folder / "other.sched"
+        made = self.chimera("schedule", "1f1b", "--depth", 4, "--micros", 4,
+                            "--format", "sched", "-o", path)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.refused("E574", "schedule.scheme=planned",
+                     "schedule.replan_after=2", f'schedule.file="{path}"')
 
     def test_the_saved_config_says_what_ran(self):
         self.trained(self.lowered("--width", 2), "model.tie_embeddings=false")

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "chimera/base/check.h"
 #include "chimera/plan/draws.h"
+#include "chimera/plan/judge.h"
 #include "chimera/plan/list_search.h"
 #include "chimera/plan/named_orders.h"
 #include "chimera/schedule/planned/rules.h"
 #include "chimera/schedule/scheme.h"
 #include "chimera/simulate/bound.h"
-#include "chimera/simulate/simulate.h"
 
 namespace chimera {
 namespace planned {
@@ -36,24 +35,17 @@ class OrderPlanner {
       : schedule_(schedule),
         costs_(costs),
         options_(options),
-        delayed_costs_(costs),
         problem_(make_problem(schedule, costs,
                               {.cap = options.cap,
                                .recompute = options.lowering.recompute,
                                .fold = fold})),
         budget_(problem_),
         bound_(bound_in_ticks()),
-        pool_(aim()) {
-    options_.lowering.costs = &costs_;
-    constexpr double kDelay = 0.01;
-    double forwards = 0;
-    for (const StageCosts& stage : costs.stages) forwards += stage.forward;
-    delayed_costs_.latency +=
-        kDelay * forwards / static_cast<double>(costs.stages.size());
-  }
+        pool_(aim()),
+        judge_(costs, options.lowering, aim()) {}
 
   Schedule run() {
-    judge(schedule_);
+    judge_.see(schedule_);
     follow_rules();
     if (!pool_.is_perfect(bound_)) {
       draw_orders(problem_,
@@ -63,16 +55,16 @@ class OrderPlanner {
     // Judging takes longer than finding; large layouts have less choice.
     const size_t judged = std::max(1, 200000 / std::max(1, problem_.actions));
     for (size_t i = 0; i < std::min(judged, pool_.orders().size()); ++i) {
-      judge(pool_.orders()[i].lists);
+      show(pool_.orders()[i].lists);
     }
     search();
-    return best_;
+    return judge_.best();
   }
 
   // Whether all pipes are the same by choice, although they might do better.
   [[nodiscard]] bool might_unfold() const {
     constexpr double kFar = 1.05;
-    return problem_.folded && time_ * problem_.ticks_per_time >
+    return problem_.folded && judge_.time() * problem_.ticks_per_time >
                                   kFar * static_cast<double>(least());
   }
 
@@ -144,7 +136,7 @@ class OrderPlanner {
     for (Schedule& order : named_orders(schedule_)) {
       if (!is_within_cap(order)) continue;
       order.scheme = schedule_.scheme;
-      judge(order);
+      judge_.see(order);
       // In a folded problem it is mirrored, and that may be another order, or
       // none that ends.
       CodeLists lists = to_codes(problem_, order);
@@ -178,7 +170,8 @@ class OrderPlanner {
     return options_.steady ? problem_.busiest() + problem_.actions : bound_;
   }
   [[nodiscard]] bool is_found() const {
-    return time_ * problem_.ticks_per_time <= static_cast<double>(least());
+    return judge_.time() * problem_.ticks_per_time <=
+           static_cast<double>(least());
   }
 
   void search_from(const Goal& goal, CodeLists lists, std::int64_t moves,
@@ -189,48 +182,23 @@ class OrderPlanner {
                   .seed = static_cast<std::uint64_t>(seed),
                   .bound = goal.latest},
                  lists);
-    judge(lists);
+    show(lists);
   }
 
-  void judge(const CodeLists& lists) {
+  void show(const CodeLists& lists) {
     Schedule order = schedule_;
     order.actions = to_actions(problem_, schedule_.placement, lists);
-    judge(order);
+    judge_.see(order);
   }
-
-  // The shortest step, or period, wins; of equals the one that several steps in
-  // a row with slower messages delay the least: no machine is as regular as its
-  // costs.
-  void judge(const Schedule& order) {
-    const Schedule lowered = lower(order, options_.lowering);
-    const double time = options_.steady
-                            ? simulate(lowered, costs_, {.steps = 5}).period
-                            : simulate(lowered, costs_).makespan;
-    const bool is_first = best_.actions.empty();
-    if (!is_first && time > time_ * (1 + kDust)) return;
-    const double delayed =
-        simulate(lowered, delayed_costs_, {.steps = 4}).makespan;
-    const bool is_better = is_first || time < time_ * (1 - kDust) ||
-                           delayed < delayed_ * (1 - kDust);
-    if (!is_better) return;
-    best_ = order;
-    time_ = time;
-    delayed_ = delayed;
-  }
-
-  static constexpr double kDust = 1e-9;  // rounding
 
   const Schedule& schedule_;
   const Costs& costs_;
   PlanOptions options_;
-  Costs delayed_costs_;  // with messages slower by a part of an action
   Problem problem_;
   Budget budget_;
   Ticks bound_;
   Pool pool_;
-  Schedule best_;
-  double time_ = 0;  // of best_, by the simulator
-  double delayed_ = 0;
+  Judge judge_;
 };
 
 }  // namespace

@@ -5,15 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "chimera/plan/judge.h"
 #include "chimera/schedule/planned/list_scheduler.h"
 
 namespace chimera::planned {
-
-// What an order is to be good at.
-enum class Aim {
-  kStep,    // the time of one step by itself
-  kSteady,  // the time from step to step, with no barrier between
-};
 
 class Pool {
  public:

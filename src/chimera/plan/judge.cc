@@ -1,0 +1,39 @@
+#include "chimera/plan/judge.h"
+
+#include "chimera/simulate/simulate.h"
+
+namespace chimera::planned {
+namespace {
+
+constexpr double kDust = 1e-9;   // rounding
+constexpr double kDelay = 0.01;  // of a message more, in average forwards
+
+}  // namespace
+
+Judge::Judge(const Costs& costs, const LowerOptions& lowering, Aim aim)
+    : costs_(costs), delayed_costs_(costs), lowering_(lowering), aim_(aim) {
+  lowering_.costs = &costs_;
+  double forwards = 0;
+  for (const StageCosts& stage : costs.stages) forwards += stage.forward;
+  delayed_costs_.latency +=
+      kDelay * forwards / static_cast<double>(costs.stages.size());
+}
+
+void Judge::see(const Schedule& order) {
+  const Schedule lowered = lower(order, lowering_);
+  const double time = aim_ == Aim::kSteady
+                          ? simulate(lowered, costs_, {.steps = 5}).period
+                          : simulate(lowered, costs_).makespan;
+  const bool is_first = best_.actions.empty();
+  if (!is_first && time > time_ * (1 + kDust)) return;
+  const double delayed =
+      simulate(lowered, delayed_costs_, {.steps = 4}).makespan;
+  const bool is_better = is_first || time < time_ * (1 - kDust) ||
+                         delayed < delayed_ * (1 - kDust);
+  if (!is_better) return;
+  best_ = order;
+  time_ = time;
+  delayed_ = delayed;
+}
+
+}  // namespace chimera::planned
