@@ -57,7 +57,7 @@ Measured run_once(const Schedule& lowered) {
 }
 
 Schedule make(const ScheduleSpec& spec, const LowerOptions& lowering) {
-  const Schedule made = make_schedule(spec).value();
+  Schedule made = make_schedule(spec).value();
   if (!is_planned(made)) return made;
   return plan_order(made, uniform_costs(made, {}),
                     {.cap = {.activations = *resolve(spec)->cap},

@@ -213,7 +213,7 @@ Schedule plan_order(const Schedule& schedule, const Costs& costs,
                     const PlanOptions& options) {
   using planned::OrderPlanner;
   OrderPlanner planner(schedule, costs, options, /*fold=*/true);
-  const Schedule order = planner.run();
+  Schedule order = planner.run();
   if (!planner.might_unfold()) return order;
   return OrderPlanner(order, costs, options, /*fold=*/false).run();
 }

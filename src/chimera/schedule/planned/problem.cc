@@ -20,9 +20,9 @@ std::vector<int> classes_of(const Placement& placement) {
   std::vector<int> classes(placement.workers, kNone);
   int count = 0;
   for (int stage = 0; stage < placement.stages(); ++stage) {
-    std::vector<int> holders;
+    std::vector<int> holders(placement.pipes());
     for (int pipe = 0; pipe < placement.pipes(); ++pipe) {
-      holders.push_back(placement.worker(pipe, stage));
+      holders[pipe] = placement.worker(pipe, stage);
     }
     const int known = classes[holders[0]];
     for (const int worker : holders) {
