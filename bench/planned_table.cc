@@ -1,5 +1,5 @@
-// Planned orders against every named schedule over a grid of costs, at the same
-// cap and with no more weight copies; a table for docs/planned-orders.md.
+// Planned orders against named schedules over a grid of costs, at the same cap
+// and with no more weight copies; a table for docs/planned-orders.md.
 // Fails if a planned order is slower than any of them.
 //   build/planned_table [DEPTH ...]     (default 8 16)
 #include <fmt/format.h>

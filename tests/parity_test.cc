@@ -166,6 +166,7 @@ TEST(Parity, ASavedOrderRepeatsTheRun) {
   EXPECT_LE(replanned->after_s, replanned->before_s * (1 + 1e-9));
   // The trace is that of the new order.
   EXPECT_EQ(outcome.schedule, replanned->lowered);
+  EXPECT_FALSE(outcome.trace.events.empty());
   for (const Event& event : outcome.trace.events) EXPECT_GE(event.step, 3);
 
   config.schedule.file = ::testing::TempDir() + "replanned.sched";

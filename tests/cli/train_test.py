@@ -354,13 +354,14 @@ class Schedules(Base):
         planned = ["schedule.scheme=planned", "schedule.replan_after=3",
                    "schedule.micros=6"]
         run = self.trained(*planned)
-        self.assertRegex(run.stderr, "planned again after step 3 .* in the old "
-                                     "order, .* in the new")
+        self.assertRegex(run.stderr, "planned again after step 3: .* in the "
+                                     "old order, .* in the new")
         weights = (self.run_dir / "weights/model.safetensors").read_bytes()
         order = self.run_dir / "replanned.sched"
         self.assertIn("ok: ", self.chimera("check", order).stdout)
         self.run_dir = self.folder / "again"
-        self.trained(*planned, f'schedule.file="{order}"')
+        run = self.trained(*planned, f'schedule.file="{order}"')
+        self.assertIn("went over to schedule.file after step 3", run.stderr)
         self.assertEqual(weights, (
             self.run_dir / "weights/model.safetensors").read_bytes())
 
@@ -370,8 +371,22 @@ class Schedules(Base):
         made = self.chimera("schedule", "1f1b", "--depth", 4, "--micros", 4,
                             "--format", "sched", "-o", path)
         self.assertEqual(made.returncode, 0, made.stderr)
-        self.refused("E574", "schedule.scheme=planned",
-                     "schedule.replan_after=2", f'schedule.file="{path}"')
+        other = ["schedule.replan_after=2", f'schedule.file="{path}"',
+                 "schedule.scheme=planned", "model.tie_embeddings=false"]
+        self.refused("E574", *other)
+        made = self.chimera("schedule", "pipedream", "--depth", 4, "--micros", 4,
+                            "--format", "sched", "-o", path)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        text = self.refused("E574", *other, "schedule.pipes=1")
+        self.assertIn("asynchronous", text)
+
+    def test_planning_may_take_longer_than_the_deadline(self):
+        config = self.folder / "emulated.toml"
+        config.write_text(EMULATED + REST.replace("lr = 1e-3", ""))
+        run = self.trained("schedule.scheme=planned", "schedule.depth=16",
+                           "schedule.micros=33", "schedule.replan_after=2",
+                           "run.timeout_s=1", config=config)
+        self.assertIn("planned again after step 2", run.stderr)
 
     def test_the_saved_config_says_what_ran(self):
         self.trained(self.lowered("--width", 2), "model.tie_embeddings=false")

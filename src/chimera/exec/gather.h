@@ -1,6 +1,8 @@
 // What every rank has, brought to rank 0; and what rank 0 has, to all.
 #pragma once
 
+#include <chrono>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -35,27 +37,39 @@ template <class T>
   return all;
 }
 
-// On every rank: the text of rank 0. All ranks call it.
-[[nodiscard]] inline std::string spread_text(Transport& transport,
-                                             const std::string& text,
-                                             int step) {
-  const MessageId size_id{0, step};
-  const MessageId text_id{1, step};
-  if (transport.rank() == 0) {
-    const std::uint64_t bytes = text.size();
-    for (int rank = 1; rank < transport.size(); ++rank) {
-      transport.send(size_id, rank, to_payload(bytes));
-      transport.send(text_id, rank, to_payload(std::span(text)));
+// On every rank: the text that rank 0 has, or is still at work on. All ranks
+// call it; the others give an empty future. So that no deadline passes while
+// they wait, rank 0 tells them every `patience` that it is still there.
+[[nodiscard]] inline std::string spread_text(
+    Transport& transport, std::future<std::string> text,
+    std::chrono::duration<double> patience, int step) {
+  constexpr std::uint64_t kNotYet = ~std::uint64_t{0};
+  MessageId id{0, step};
+  if (transport.rank() != 0) {
+    std::uint64_t size = kNotYet;
+    for (; size == kNotYet; ++id.index) {
+      transport.post_receive(id, 0, empty_bytes(sizeof size));
+      size = from_payload<std::uint64_t>(*transport.receive(id, 0).payload);
     }
-    return text;
+    transport.post_receive(id, 0, empty_bytes(size));
+    const std::vector<char> letters =
+        values_of<char>(*transport.receive(id, 0).payload);
+    return {letters.begin(), letters.end()};
   }
-  transport.post_receive(size_id, 0, empty_bytes(sizeof(std::uint64_t)));
-  const auto bytes =
-      from_payload<std::uint64_t>(*transport.receive(size_id, 0).payload);
-  transport.post_receive(text_id, 0, empty_bytes(bytes));
-  const std::vector<char> letters =
-      values_of<char>(*transport.receive(text_id, 0).payload);
-  return {letters.begin(), letters.end()};
+  const auto tell_all = [&](const PayloadMaker& make) {
+    for (int rank = 1; rank < transport.size(); ++rank) {
+      transport.send(id, rank, make());
+    }
+    ++id.index;
+  };
+  while (text.wait_for(patience) != std::future_status::ready) {
+    tell_all([&] { return to_payload(kNotYet); });
+  }
+  const std::string ready = text.get();
+  const std::uint64_t size = ready.size();
+  tell_all([&] { return to_payload(size); });
+  tell_all([&] { return to_payload(std::span(ready)); });
+  return ready;
 }
 
 }  // namespace chimera

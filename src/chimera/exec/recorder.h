@@ -30,7 +30,7 @@ class Recorder {
   void pause(bool paused) { is_paused_ = paused; }
   // Forgets the events of old steps.
   void begin_round(int round);
-  // Forgets all events, and keeps none from now on if `keep` says so.
+  // Forgets all events; from now on they are kept or not.
   void forget(bool keep);
 
   // Time in compute since the last call.

@@ -5,8 +5,9 @@
 namespace chimera::planned {
 namespace {
 
-constexpr double kDust = 1e-9;   // rounding
-constexpr double kDelay = 0.01;  // of a message more, in average forwards
+constexpr double kDust = 1e-9;     // rounding
+constexpr size_t kLarge = 300000;  // actions: no second look
+constexpr double kDelay = 0.01;    // of a message more, in average forwards
 
 }  // namespace
 
@@ -26,8 +27,9 @@ void Judge::see(const Schedule& order) {
                           : simulate(lowered, costs_).makespan;
   const bool is_first = best_.actions.empty();
   if (!is_first && time > time_ * (1 + kDust)) return;
+  const bool is_large = num_actions(lowered) > kLarge;
   const double delayed =
-      simulate(lowered, delayed_costs_, {.steps = 4}).makespan;
+      is_large ? 0 : simulate(lowered, delayed_costs_, {.steps = 4}).makespan;
   const bool is_better = is_first || time < time_ * (1 - kDust) ||
                          delayed < delayed_ * (1 - kDust);
   if (!is_better) return;

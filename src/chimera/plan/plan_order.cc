@@ -15,30 +15,45 @@ namespace chimera {
 namespace planned {
 namespace {
 
-// How many orders are tried: about a second in all for D = 16, N = 64.
+// How many orders are tried, by the actions that it takes to play one: about a
+// second in all for D = 16, N = 64, and a few for the largest layouts.
 struct Budget {
+  int rules = 0;
   int draws = 0;
+  int judged = 0;
   std::int64_t moves = 0;
 
   explicit Budget(const Problem& problem) {
     const double actions = std::max(1, problem.actions);
-    draws = static_cast<int>(std::clamp(4e6 / actions, 100.0, 8000.0));
-    moves =
-        static_cast<std::int64_t>(std::clamp(3e7 / actions, 2000.0, 200000.0));
+    const auto times = [&](double all, double most) {
+      return static_cast<int>(std::min(all / actions, most));
+    };
+    rules = std::max(1, times(2e7, 1000));
+    draws = times(4e6, 8000);
+    judged = std::max(1, times(2e5, 12));
+    moves = times(3e7, 200000);
   }
+};
+
+// What is planned.
+struct Variant {
+  bool fold = true;
+  bool forwards_are_free = false;
 };
 
 class OrderPlanner {
  public:
   OrderPlanner(const Schedule& schedule, const Costs& costs,
-               const PlanOptions& options, bool fold)
+               const PlanOptions& options, const Variant& variant)
       : schedule_(schedule),
         costs_(costs),
         options_(options),
-        problem_(make_problem(schedule, costs,
-                              {.cap = options.cap,
-                               .recompute = options.lowering.recompute,
-                               .fold = fold})),
+        problem_(
+            make_problem(schedule, costs,
+                         {.cap = options.cap,
+                          .recompute = options.lowering.recompute,
+                          .fold = variant.fold,
+                          .forwards_are_free = variant.forwards_are_free})),
         budget_(problem_),
         bound_(bound_in_ticks()),
         pool_(aim()),
@@ -52,11 +67,9 @@ class OrderPlanner {
                   {.draws = budget_.draws, .aim = aim(), .bound = bound_},
                   pool_);
     }
-    // Judging takes longer than finding; large layouts have less choice.
-    const size_t judged = std::max(1, 200000 / std::max(1, problem_.actions));
-    for (size_t i = 0; i < std::min(judged, pool_.orders().size()); ++i) {
-      show(pool_.orders()[i].lists);
-    }
+    const size_t judged =
+        std::min<size_t>(budget_.judged, pool_.orders().size());
+    for (size_t i = 0; i < judged; ++i) show(pool_.orders()[i].lists);
     search();
     return judge_.best();
   }
@@ -64,8 +77,15 @@ class OrderPlanner {
   // Whether all pipes are the same by choice, although they might do better.
   [[nodiscard]] bool might_unfold() const {
     constexpr double kFar = 1.05;
-    return problem_.folded && judge_.time() * problem_.ticks_per_time >
-                                  kFar * static_cast<double>(least());
+    constexpr int kSmall = 20000;  // actions
+    return problem_.folded && problem_.actions <= kSmall &&
+           judge_.time() * problem_.ticks_per_time >
+               kFar * static_cast<double>(least());
+  }
+  // Nothing takes less.
+  [[nodiscard]] bool is_found() const {
+    return judge_.time() * problem_.ticks_per_time <=
+           static_cast<double>(least());
   }
 
  private:
@@ -89,9 +109,10 @@ class OrderPlanner {
     ListScheduler scheduler(problem_);
     ListPolicy policy;
     ListedOrder order;
+    int left = budget_.rules;
     const auto follow = [&](const auto& rules) {
       for (const auto& rule : rules) {
-        if (pool_.is_perfect(bound_)) return;
+        if (pool_.is_perfect(bound_) || left-- == 0) return;
         set_keys(problem_, rule, policy);
         scheduler.run(policy, order);
         pool_.offer(order);
@@ -101,7 +122,7 @@ class OrderPlanner {
       policy.wait = wait;
       follow(kind_rules());
       follow(time_rules());
-      if (longest_hop() == 0) break;
+      if (longest_hop() == 0 || left < 0) break;
     }
   }
 
@@ -155,7 +176,8 @@ class OrderPlanner {
         const double size = options_.cap.bytes
                                 ? costs_.stages[action.stage].activation_bytes
                                 : 1.0 / order.chunks();
-        if (action.op == Op::kF) held += size;
+        const Op from = problem_.holds_from == kF ? Op::kF : Op::kI;
+        if (action.op == from) held += size;
         if (action.op == Op::kW) held -= size;
         const double room =
             options_.cap.bytes.value_or(options_.cap.activations);
@@ -165,13 +187,8 @@ class OrderPlanner {
     return true;
   }
 
-  // Nothing takes less.
   [[nodiscard]] Ticks least() const {
     return options_.steady ? problem_.busiest() + problem_.actions : bound_;
-  }
-  [[nodiscard]] bool is_found() const {
-    return judge_.time() * problem_.ticks_per_time <=
-           static_cast<double>(least());
   }
 
   void search_from(const Goal& goal, CodeLists lists, std::int64_t moves,
@@ -212,10 +229,14 @@ bool is_planned(const Schedule& schedule) {
 Schedule plan_order(const Schedule& schedule, const Costs& costs,
                     const PlanOptions& options) {
   using planned::OrderPlanner;
-  OrderPlanner planner(schedule, costs, options, /*fold=*/true);
+  OrderPlanner planner(schedule, costs, options, {});
   Schedule order = planner.run();
-  if (!planner.might_unfold()) return order;
-  return OrderPlanner(order, costs, options, /*fold=*/false).run();
+  if (planner.might_unfold()) {
+    order = OrderPlanner(order, costs, options, {.fold = false}).run();
+  }
+  if (planner.is_found() || !options.lowering.recompute) return order;
+  // More micro-batches in flight, if that is what it takes.
+  return OrderPlanner(order, costs, options, {.forwards_are_free = true}).run();
 }
 
 }  // namespace chimera

@@ -32,7 +32,8 @@ struct PlanOptions {
 
 // The best order found for the placement and micro-batches of `schedule`, which
 // is one candidate itself. Never slower in the simulator than `schedule` or any
-// named scheme on that placement within the cap, by the measure asked for.
+// named scheme on that placement within the cap, by the measure asked for, but
+// for schemes that halve backwards.
 // REQUIRES: `schedule` is compute-only, validates clean and keeps the cap; the
 // cap leaves room for one activation of every stage that a worker holds.
 [[nodiscard]] Schedule plan_order(const Schedule& schedule, const Costs& costs,

@@ -62,11 +62,7 @@ double one_step_bound(const Schedule& schedule, const Costs& costs,
   double bound = 0;
   for (int worker = 0; worker < schedule.workers(); ++worker) {
     if (compute[worker] == 0) continue;
-    double updates = 0;
-    for (const Action& action : schedule.actions[worker]) {
-      if (action.op == Op::kU) updates += costs.stages[action.stage].update;
-    }
-    bound = std::max(bound, compute[worker] + std::max(updates, tails[worker]));
+    bound = std::max(bound, compute[worker] + tails[worker]);
   }
   return bound;
 }

@@ -17,11 +17,12 @@ namespace chimera {
 //   after its last compute comes at least the shortest of its stages' sums;
 //   one micro-batch has to go all the way down and all the way back.
 // The order may split backwards and start weight gradients whenever it likes,
-// so the bound holds for every scheme on the placement.
+// so the bound holds for every scheme on the placement, but for those that send
+// the gradient of half a micro-batch on (backward halving).
 struct BoundOptions {
   int steps = 1;
   // Processors that all workers of all copies share: all work divided by them
-  // is a third reason. 0 = one for each.
+  // is another reason. 0 = one for each.
   int cores = 0;
   // The most activations a worker may hold, in D-ths of the model; absent: any
   // number.

@@ -24,9 +24,11 @@ class Releases {
   Releases(const Schedule& schedule, const Costs& costs)
       : schedule_(schedule), costs_(costs), workers_(schedule.workers()) {
     std::vector<int> micros(schedule.pipes(), 0);
+    recomputed_.assign(schedule.pipes(), std::vector(schedule.stages(), 0));
     for (const ActionList& list : schedule.actions) {
       for (const Action& action : list) {
         recomputes_ |= action.op == Op::kR;
+        if (action.op == Op::kR) ++recomputed_[action.pipe][action.stage];
         if (action.op == Op::kF && action.stage == 0) ++micros[action.pipe];
       }
     }
@@ -35,6 +37,7 @@ class Releases {
     }
   }
 
+  // Any micro-batch at any stage.
   [[nodiscard]] bool recomputes() const { return recomputes_; }
   [[nodiscard]] std::vector<WorkerReleases>& workers() { return workers_; }
 
@@ -47,14 +50,16 @@ class Releases {
       const double forward = costs_.stages[stage].forward;
       turn = std::max(turn, forward);
       add(pipe, stage, micros, {at, forward, true}, turn);
-      // Nothing else needs a recomputation; it may run at once.
-      if (recomputes_) {
+      // A recomputation needs nothing else; it may run at once. Of a stage that
+      // recomputes only some, none is counted.
+      if (recomputed_[pipe][stage] == micros) {
         add(pipe, stage, micros, {at + forward, forward, false}, turn);
       }
       at += forward;
       if (stage < last) at += hop_time(schedule_, costs_, pipe, stage);
     }
-    const double recompute = recomputes_ ? costs_.stages[last].forward : 0;
+    const double recompute =
+        recomputed_[pipe][last] == micros ? costs_.stages[last].forward : 0;
     at += recompute;
     turn = std::max(turn, costs_.stages[last].forward + recompute +
                               costs_.stages[last].input_grad);
@@ -91,6 +96,7 @@ class Releases {
   const Schedule& schedule_;
   const Costs& costs_;
   std::vector<WorkerReleases> workers_;
+  std::vector<std::vector<int>> recomputed_;  // [pipe][stage] micro-batches
   bool recomputes_ = false;
 };
 

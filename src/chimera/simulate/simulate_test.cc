@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "chimera/schedule/lower.h"
 #include "chimera/schedule/scheme.h"
+#include "chimera/schedule/validate.h"
 
 namespace chimera {
 namespace {
@@ -170,6 +173,47 @@ TEST(Simulate, SameInputGivesTheSameTrace) {
   const SimulateOptions options{.steps = 3, .cores = 3};
   EXPECT_TRUE(simulate(lowered, costs, options).trace ==
               simulate(lowered, costs, options).trace);
+}
+
+// Files may recompute some stages only, and update before the end.
+TEST(Simulate, TheBoundCountsOnlyTheRecomputationsThereAre) {
+  const Schedule made =
+      make({.scheme = "planned", .depth = 2, .micros = 2, .pipes = 1});
+  Schedule lowered = lower(made, {.recompute = true});
+  for (ActionList& list : lowered.actions) {
+    std::erase_if(list, [](const Action& action) {
+      return action.op == Op::kR && action.stage == 1;
+    });
+  }
+  const Simulation simulation = simulate(lowered, uniform_costs(made, {}));
+  EXPECT_LE(simulation.bound, simulation.makespan);
+}
+
+TEST(Simulate, TheBoundKnowsThatUpdatesMayComeEarly) {
+  const Schedule made = make({.scheme = "planned",
+                              .depth = 2,
+                              .micros = 1,
+                              .pipes = 1,
+                              .shape = Shape::kVee});
+  Costs costs = uniform_costs(made, {});
+  costs.stages[0].update = costs.stages[3].update = 1;
+  Schedule lowered = lower(made);
+  ActionList& list = lowered.actions[0];
+  const auto is_last_update = [](const Action& action) {
+    return action.op == Op::kU && action.stage == 3;
+  };
+  const auto update = std::find_if(list.begin(), list.end(), is_last_update);
+  ASSERT_NE(update, list.end());
+  const Action early = *update;
+  list.erase(update);
+  const auto weight_grad =
+      std::find_if(list.begin(), list.end(), [](const Action& action) {
+        return action.op == Op::kW && action.stage == 3;
+      });
+  list.insert(weight_grad + 1, early);
+  ASSERT_TRUE(validate(lowered).empty());
+  const Simulation simulation = simulate(lowered, costs);
+  EXPECT_LE(simulation.bound, simulation.makespan);
 }
 
 }  // namespace

@@ -224,13 +224,22 @@ Result<Schedule> make_replanned_schedule(const RunConfig& config,
   RunConfig next = config;
   next.schedule.replan_after = 0;
   Result<Schedule> schedule = make_run_schedule(next, options);
-  if (schedule && schedule->placement != options.running->placement) {
+  if (!schedule) return schedule;
+  const auto refuse = [&](const std::string& found, const std::string& needed) {
     return Diagnostic{.code = "E574",
                       .where = config.schedule.file,
-                      .found = "its placement",
-                      .needed =
-                          "must be that of the order before it: weights "
-                          "stay where they are"};
+                      .found = found,
+                      .needed = needed,
+                      .hint = "use replanned.sched of the run to repeat"};
+  };
+  if (schedule->placement != options.running->placement) {
+    return refuse("its placement",
+                  "must be that of the order before it: weights stay where "
+                  "they are");
+  }
+  if (is_asynchronous(*schedule)) {
+    return refuse("scheme " + schedule->scheme,
+                  "is asynchronous, and the run is not");
   }
   return schedule;
 }

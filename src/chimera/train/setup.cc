@@ -87,9 +87,10 @@ Diagnostics set_up_schedule(RunSetup& setup, const SetupOptions& options) {
   setup.schedule = std::move(schedule).value();
   const ScheduleConfig& asked = setup.config.schedule;
   if (asked.replan_after > 0 && !asked.file.empty()) {
-    const Result<Schedule> later = make_replanned_schedule(
+    Result<Schedule> later = make_replanned_schedule(
         setup.config, {.tied = setup.tied, .running = &setup.schedule});
     if (!later) return later.errors();
+    setup.later = std::move(later).value();
   }
   const int ranks = options.ranks_here > 0
                         ? options.ranks_here

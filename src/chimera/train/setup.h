@@ -26,8 +26,10 @@ namespace chimera {
 struct RunSetup {
   RunConfig config;   // with the shape filled in
   Schedule schedule;  // lowered
-  bool tied = false;  // its first and last stage share a weight
-  int threads = 1;    // of each worker
+  // What to go over to after schedule.replan_after steps, where a file says so.
+  std::optional<Schedule> later;  // lowered
+  bool tied = false;              // its first and last stage share a weight
+  int threads = 1;                // of each worker
 
   std::vector<EmulatedStage> emulated;  // of an emulated model only
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <future>
 #include <limits>
 
 #include "chimera/exec/gather.h"
@@ -91,6 +92,7 @@ class Training {
                                    const Schedule& schedule, int steps) const;
   [[nodiscard]] Schedule replan(Worker& worker, TraceClock& clock,
                                 Transport& transport, RankState& state) const;
+  [[nodiscard]] Schedule planned_for(const Costs& costs) const;
   void collect_rest(Worker& worker, Transport& transport);
 
   const RunSetup& setup_;
@@ -199,23 +201,31 @@ Schedule Training::replan(Worker& worker, TraceClock& clock,
   const int steps = setup_.config.schedule.replan_after;
   const Trace trace = gather_trace(worker, clock, setup_.schedule, steps);
   worker.recorder().forget(/*keep=*/setup_.config.run.trace);
-  std::string text;
+  Replanned next{.step = steps, .is_repeated = setup_.later.has_value()};
+  std::future<std::string> text;
   if (transport.rank() == 0) {
-    const Costs costs = measured_costs(setup_.schedule, trace);
-    Replanned next{.step = steps};
-    next.lowered =
-        make_replanned_schedule(
-            setup_.config,
-            {.tied = setup_.tied, .costs = &costs, .running = &setup_.schedule})
-            .value();
-    next.before_s = simulate(setup_.schedule, costs, {.steps = 5}).period;
-    next.after_s = simulate(next.lowered, costs, {.steps = 5}).period;
-    text = to_sched(next.lowered);
-    if (hooks_.on_replan) hooks_.on_replan(next);
+    text = std::async(std::launch::async, [&] {
+      const Costs costs = measured_costs(setup_.schedule, trace);
+      next.lowered = setup_.later ? *setup_.later : planned_for(costs);
+      next.before_s = simulate(setup_.schedule, costs, {.steps = 5}).period;
+      next.after_s = simulate(next.lowered, costs, {.steps = 5}).period;
+      return to_sched(next.lowered);
+    });
   }
-  text = spread_text(transport, text, kReplanned);
+  const auto patience =
+      std::chrono::duration<double>(setup_.config.run.timeout_s) / 4;
+  const std::string order =
+      spread_text(transport, std::move(text), patience, kReplanned);
+  if (transport.rank() == 0 && hooks_.on_replan) hooks_.on_replan(next);
   state.last_vote = Clock::now();
-  return parse_schedule(text, "the planned order").value();
+  return parse_schedule(order, "the planned order").value();
+}
+
+Schedule Training::planned_for(const Costs& costs) const {
+  return make_replanned_schedule(setup_.config, {.tied = setup_.tied,
+                                                 .costs = &costs,
+                                                 .running = &setup_.schedule})
+      .value();
 }
 
 int Training::evaluation_steps() const {

@@ -34,12 +34,13 @@ struct BadStep {
   std::optional<BadPlace> place;
 };
 
-// The order that was planned again with measured costs.
+// The order that the run went over to.
 struct Replanned {
-  int step = 0;         // after which it is used, from 1
-  Schedule lowered;     // the new order
-  double before_s = 0;  // from step to step in the old order, simulated
-  double after_s = 0;   // and in the new one
+  int step = 0;              // after which it is used, from 1
+  Schedule lowered;          // the new order
+  bool is_repeated = false;  // it came from schedule.file, else was planned
+  double before_s = 0;       // from step to step in the old order, simulated
+  double after_s = 0;        // and in the new one
 };
 
 struct TrainHooks {

@@ -110,9 +110,9 @@ class Teller {
   void tell(const Replanned& replanned) {
     write_file(directory_.file("replanned.sched"), to_sched(replanned.lowered));
     std::cerr << fmt::format(
-        "planned again after step {} with measured times: a step takes {:.4g} "
-        "s in the old order, {:.4g} s in the new one (simulated); "
-        "replanned.sched\n",
+        "{} after step {}: with the measured times a step takes {:.4g} s in "
+        "the old order, {:.4g} s in the new one (simulated); replanned.sched\n",
+        replanned.is_repeated ? "went over to schedule.file" : "planned again",
         replanned.step, replanned.before_s, replanned.after_s);
   }
 

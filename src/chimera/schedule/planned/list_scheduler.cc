@@ -123,11 +123,21 @@ void ListScheduler::offer_input_grad(int slot, Ticks now,
   const int code = code_of(slot, kI);
   const int number = count_[code];
   if (number == count_[code_of(slot, kF)]) return;
-  const Ticks at =
-      arrival_[problem_.at(code, number)] - problem_.slots[slot].ahead;
-  if (at <= now) {
+  const Ticks arrival = arrival_[problem_.at(code, number)];
+  if (arrival == kNever) return;
+  const Ticks at = arrival - problem_.slots[slot].ahead;
+  weigh(code, at, now, choice);
+}
+
+// Now, later, or only once there is room.
+void ListScheduler::weigh(int code, Ticks at, Ticks now, Choice& choice) const {
+  if (op_of(code) == problem_.holds_from && !may_hold_more(slot_of(code))) {
+    if (policy_->room_is_urgent && at <= now) {
+      choice.blocked_key = std::min(choice.blocked_key, key(code));
+    }
+  } else if (at <= now) {
     choice.offer(key(code), code);
-  } else if (at < kNever / 2) {
+  } else {
     choice.expect(key(code), at, at <= now + policy_->wait);
   }
 }
@@ -146,16 +156,7 @@ void ListScheduler::offer_forward(int slot, Ticks now, Choice& choice) const {
   const int number = count_[code];
   if (number == problem_.slots[slot].micros) return;
   const Ticks at = arrival_[problem_.at(code, number)];
-  if (at == kNever) return;
-  if (!may_hold_more(slot)) {
-    if (policy_->room_is_urgent && at <= now) {
-      choice.blocked_key = std::min(choice.blocked_key, key(code));
-    }
-  } else if (at <= now) {
-    choice.offer(key(code), code);
-  } else {
-    choice.expect(key(code), at, at <= now + policy_->wait);
-  }
+  if (at != kNever) weigh(code, at, now, choice);
 }
 
 void ListScheduler::offer_weight_grad(int slot, Choice& choice) const {
@@ -175,9 +176,11 @@ void ListScheduler::begin(int code, Ticks now) {
   const Ticks end = now + slot.cost[op_of(code)];
   free_at_[slot.worker] = end;
   look_at(slot.worker, end);
-  if (op_of(code) == kF) {
+  if (op_of(code) == problem_.holds_from) {
     if (held_[self]++ == 0) reserved_[slot.worker] -= slot.size;
     used_[slot.worker] += slot.size;
+  }
+  if (op_of(code) == kF) {
     if (slot.next != kNone) {
       arrive(code_of(slot.next, kF), number, end + slot.from_next);
     } else {
@@ -190,7 +193,8 @@ void ListScheduler::begin(int code, Ticks now) {
   } else {
     slot_end_[self] = end;
     used_[slot.worker] -= slot.size;
-    const bool has_more = count_[code_of(self, kF)] < slot.micros;
+    const bool has_more =
+        count_[code_of(self, problem_.holds_from)] < slot.micros;
     if (--held_[self] == 0 && has_more) reserved_[slot.worker] += slot.size;
   }
 }

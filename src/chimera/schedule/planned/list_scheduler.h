@@ -2,13 +2,13 @@
 // ready. What is best is a key for every action; who makes the keys decides
 // what kind of order comes out (rules.h, plan/draws.h).
 //
-// It never gets stuck. A forward starts only if every other slot of its worker
-// that holds nothing yet, and is not through, still finds room afterwards; so
-// an empty slot can always start one. Suppose that nothing is running and
-// nothing can start. The last stage of a pipe holds nothing: what it held would
-// have its I or its W ready. If stage s+1 holds nothing, neither does stage s:
-// what it held would be ready for s+1, or have its gradient. So nothing is held
-// at all, and the next micro-batch can enter.
+// It never gets stuck. A forward (or what else takes room) starts only if every
+// other slot of its worker that holds nothing yet, and is not through, still
+// finds room afterwards; so an empty slot can always start one. Suppose that
+// nothing is running and nothing can start. The last stage of a pipe holds
+// nothing: what it held would have its I or its W ready. If stage s+1 holds
+// nothing, neither does stage s: what it held would be ready for s+1, or have
+// its gradient. So nothing is held at all, and the next micro-batch can enter.
 #pragma once
 
 #include <vector>
@@ -60,6 +60,7 @@ class ListScheduler {
   void offer_input_grad(int slot, Ticks now, Choice& choice) const;
   void offer_forward(int slot, Ticks now, Choice& choice) const;
   void offer_weight_grad(int slot, Choice& choice) const;
+  void weigh(int code, Ticks at, Ticks now, Choice& choice) const;
   void begin(int code, Ticks now);
   void arrive(int code, int number, Ticks at);
   void look_at(int worker, Ticks at);

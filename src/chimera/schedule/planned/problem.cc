@@ -9,8 +9,8 @@
 namespace chimera::planned {
 namespace {
 
-// The dearest action takes this many ticks: halves, thirds, fifths, ... of it
-// are whole, and a million of them still fit.
+// The dearest action takes this many ticks, in layouts of usual size: halves,
+// thirds, fifths, ... of it are whole.
 constexpr double kDearest = 720720.0 * (1 << 20);
 
 // [worker] the class, if all pipes of the placement are images of pipe 0; empty
@@ -66,7 +66,10 @@ class Maker {
     set_unit();
     const double room = options_.cap.bytes.value_or(
         options_.cap.activations * layout_.chunks() + 1e-9);
-    problem_.room = static_cast<std::int64_t>(std::floor(room));
+    constexpr double kUnlimited = 1e15;
+    problem_.room =
+        static_cast<std::int64_t>(std::floor(std::min(room, kUnlimited)));
+    problem_.holds_from = options_.forwards_are_free ? kI : kF;
     problem_.slots_of.resize(problem_.workers);
     const int planned_pipes = problem_.folded ? 1 : layout_.pipes();
     for (int pipe = 0; pipe < planned_pipes; ++pipe) {
@@ -98,13 +101,35 @@ class Maker {
     class_of_ = classes;
   }
 
-  void set_unit() {
-    double dearest = costs_.latency;
-    for (const StageCosts& stage : costs_.stages) {
-      dearest = std::max({dearest, stage.forward, stage.input_grad,
-                          stage.weight_grad, stage.update});
+  // The holders of a stage add up its gradient.
+  [[nodiscard]] double sum_of(int stage) const {
+    SumGroup holders;
+    for (int pipe = 0; pipe < layout_.pipes(); ++pipe) {
+      holders.members.push_back({pipe, stage});
     }
-    problem_.ticks_per_time = dearest > 0 ? kDearest / dearest : 1;
+    return sum_time(costs_, layout_, holders);
+  }
+
+  // So fine that rounding does not show, so coarse that all work and all
+  // messages of all micro-batches one after another stay far below kNever.
+  void set_unit() {
+    double dearest = 0;
+    double all = 0;
+    for (int stage = 0; stage < layout_.stages(); ++stage) {
+      const StageCosts& costs = costs_.stages[stage];
+      const double message =
+          costs_.latency + costs_.time_per_byte * costs.boundary_bytes;
+      const double sum = sum_of(stage);
+      dearest = std::max({dearest, costs.forward, costs.input_grad,
+                          costs.weight_grad, costs.update, message, sum});
+      all += layout_.micros * (2 * costs.forward + costs.input_grad +
+                               costs.weight_grad + 2 * message) +
+             layout_.pipes() * (sum + costs.update);
+    }
+    constexpr double kMost = static_cast<double>(kNever) / 16;
+    if (dearest <= 0) return;
+    problem_.ticks_per_time =
+        std::min({kDearest / dearest, kMost / all, 1e300});
   }
 
   [[nodiscard]] Ticks ticks(double time) const {
@@ -140,21 +165,13 @@ class Maker {
       slot.next = self + 1;
       slot.from_next = hop(pipe, stage);
     }
-    slot.tail = sum_of(stage);
-    if (options_.cap.bytes) slot.size = std::llround(costs.activation_bytes);
+    slot.tail = ticks(sum_of(stage));
+    if (options_.cap.bytes)
+      slot.size = std::llround(std::ceil(costs.activation_bytes));
     problem_.most_micros = std::max(problem_.most_micros, slot.micros);
     problem_.actions += kSlotOps * slot.micros;
     problem_.slots_of[slot.worker].push_back(self);
     problem_.slots.push_back(slot);
-  }
-
-  // The holders of a stage add up its gradient.
-  [[nodiscard]] Ticks sum_of(int stage) const {
-    SumGroup holders;
-    for (int pipe = 0; pipe < layout_.pipes(); ++pipe) {
-      holders.members.push_back({pipe, stage});
-    }
-    return ticks(sum_time(costs_, layout_, holders));
   }
 
   void find_heads() {
@@ -252,14 +269,10 @@ bool keeps_room(const Problem& problem, const CodeList& list,
   for (const int code : list) {
     const int number = count[code]++;
     const std::int64_t size = problem.slots[slot_of(code)].size;
-    if (op_of(code) == kF) {
-      used += size;
-      if (used > problem.room) return false;
-    } else if (number >= count[code - 1]) {
-      return false;
-    } else if (op_of(code) == kW) {
-      used -= size;
-    }
+    if (op_of(code) != kF && number >= count[code - 1]) return false;
+    if (op_of(code) == problem.holds_from) used += size;
+    if (used > problem.room) return false;
+    if (op_of(code) == kW) used -= size;
   }
   return true;
 }

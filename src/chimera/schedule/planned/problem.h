@@ -56,7 +56,7 @@ struct Slot {
 using CodeList = std::vector<int>;
 using CodeLists = std::vector<CodeList>;  // [worker]
 
-// What a worker may hold from the start of F to the end of W.
+// What a worker may hold.
 struct MemoryCap {
   double activations = 0;  // in D-ths of the model
   // In bytes instead, after StageCosts::activation_bytes.
@@ -72,6 +72,9 @@ struct Problem {
   std::vector<Slot> slots;
   std::vector<std::vector<int>> slots_of;  // [worker]
   std::int64_t room = 0;                   // of every worker
+  // What takes room, until W gives it back: F, or I where only what is
+  // recomputed counts.
+  SlotOp holds_from = kF;
   std::vector<Ticks> head;  // [worker] when its first activation can be there
   std::vector<Ticks> work;  // [worker]
   int most_micros = 0;      // of a slot
@@ -99,6 +102,9 @@ struct ProblemOptions {
   MemoryCap cap;
   bool recompute = false;
   bool fold = true;  // where it can be
+  // With recomputation: the cap counts as in Simulation, from R on; else from F
+  // on, which bounds the micro-batches in flight too.
+  bool forwards_are_free = false;
 };
 
 // Micro-batch m belongs to pipe m mod pipes.
