@@ -65,7 +65,7 @@ template <class T>
   while (text.wait_for(patience) != std::future_status::ready) {
     tell_all([&] { return to_payload(kNotYet); });
   }
-  const std::string ready = text.get();
+  std::string ready = text.get();
   const std::uint64_t size = ready.size();
   tell_all([&] { return to_payload(size); });
   tell_all([&] { return to_payload(std::span(ready)); });
