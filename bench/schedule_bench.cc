@@ -3,6 +3,7 @@
 //   linear in the number of actions (items_per_second stays flat).
 #include <benchmark/benchmark.h>
 
+#include "chimera/plan/plan_order.h"
 #include "chimera/schedule/lower.h"
 #include "chimera/schedule/scheme.h"
 #include "chimera/schedule/validate.h"
@@ -62,6 +63,43 @@ BENCHMARK_CAPTURE(all_steps, zb_v, "zb-v")->Apply(layouts);
 BENCHMARK_CAPTURE(all_steps, hanayo, "hanayo")->Apply(layouts);
 BENCHMARK_CAPTURE(all_steps, growth_chimera, "chimera")->Apply(growth);
 BENCHMARK_CAPTURE(all_steps, growth_zb_h1, "zb-h1")->Apply(growth);
+
+// Planned orders. Bars: the first order of D=64, N=256 under 0.5 s; planning
+// D=16, N=64 with message delay under 2 s.
+ScheduleSpec planned(const benchmark::State& state) {
+  return {.scheme = "planned",
+          .depth = static_cast<int>(state.range(0)),
+          .micros = static_cast<int>(state.range(1))};
+}
+
+void first_order(benchmark::State& state) {
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(make_schedule(planned(state)).value());
+  }
+}
+
+void plan_with_delay(benchmark::State& state, bool steady) {
+  const Schedule first = make_schedule(planned(state)).value();
+  const Costs costs = uniform_costs(first, {.latency = 0.25});
+  const double cap = first.depth;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(plan_order(
+        first, costs, {.cap = {.activations = cap}, .steady = steady}));
+  }
+}
+
+BENCHMARK(first_order)
+    ->Args({64, 256})
+    ->ArgNames({"D", "N"})
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(plan_with_delay, step, false)
+    ->Args({16, 64})
+    ->ArgNames({"D", "N"})
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(plan_with_delay, steady, true)
+    ->Args({16, 64})
+    ->ArgNames({"D", "N"})
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace chimera

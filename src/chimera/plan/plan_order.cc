@@ -77,7 +77,7 @@ class OrderPlanner {
   // Whether all pipes are the same by choice, although they might do better.
   [[nodiscard]] bool might_unfold() const {
     constexpr double kFar = 1.05;
-    constexpr int kSmall = 20000;  // actions
+    constexpr int kSmall = 1000;  // actions
     return problem_.folded && problem_.actions <= kSmall &&
            judge_.time() * problem_.ticks_per_time >
                kFar * static_cast<double>(least());
