@@ -28,13 +28,12 @@ struct Draw {
 class Drawing {
  public:
   Drawing(const Problem& problem, const DrawOptions& options, Pool& pool)
-      : problem_(problem), options_(options), pool_(pool), scheduler_(problem) {
-    for (const Slot& slot : problem.slots) {
-      dearest_ =
-          std::max({dearest_, slot.cost[kF], slot.cost[kI], slot.cost[kW]});
-      longest_hop_ = std::max(longest_hop_, slot.from_next);
-    }
-  }
+      : problem_(problem),
+        options_(options),
+        pool_(pool),
+        scheduler_(problem),
+        dearest_(problem.dearest()),
+        longest_hop_(problem.longest_hop()) {}
 
   void run() {
     for (int turn = 0; turn < options_.draws; ++turn) {
@@ -163,8 +162,8 @@ class Drawing {
   ListPolicy policy_;
   ListedOrder order_;
   std::vector<Draw> good_;  // best first
-  Ticks dearest_ = 0;
-  Ticks longest_hop_ = 0;
+  Ticks dearest_;
+  Ticks longest_hop_;
 };
 
 }  // namespace

@@ -41,7 +41,7 @@ class ListSearch {
     Ticks best = now_.span();
     energy_ = now_.energy();
     // A dearest action's time above the start: room to leave a dead end.
-    slack_ = dearest();
+    slack_ = problem_.dearest() * problem_.chunks;
     history_.assign(kHistory, energy_ + static_cast<double>(slack_));
     number_all();
     for (std::int64_t move = 0; move < options_.moves; ++move) {
@@ -58,14 +58,6 @@ class ListSearch {
 
  private:
   static constexpr size_t kHistory = 1000;
-
-  [[nodiscard]] Ticks dearest() const {
-    Ticks most = 0;
-    for (const Slot& slot : problem_.slots) {
-      most = std::max({most, slot.cost[kF], slot.cost[kI], slot.cost[kW]});
-    }
-    return most * problem_.chunks;
-  }
 
   // Which micro-batch stands where, and where each is.
   void number_all() {

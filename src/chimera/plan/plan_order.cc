@@ -118,20 +118,13 @@ class OrderPlanner {
         pool_.offer(order);
       }
     };
-    for (const Ticks wait : {Ticks{0}, longest_hop()}) {
+    const Ticks hop = problem_.longest_hop();
+    for (const Ticks wait : {Ticks{0}, hop}) {
       policy.wait = wait;
       follow(kind_rules());
       follow(time_rules());
-      if (longest_hop() == 0 || left < 0) break;
+      if (hop == 0 || left < 0) break;
     }
-  }
-
-  [[nodiscard]] Ticks longest_hop() const {
-    Ticks longest = 0;
-    for (const Slot& slot : problem_.slots) {
-      longest = std::max(longest, slot.from_next);
-    }
-    return longest;
   }
 
   // From the best list found, and from the best of the named schemes.

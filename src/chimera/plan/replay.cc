@@ -11,12 +11,13 @@ Goal end_by(const Problem& problem, Ticks time) {
 
 Goal end_in_windows(const Problem& problem) {
   Goal goal;
+  const Ticks busiest = problem.busiest();
   for (int worker = 0; worker < problem.workers; ++worker) {
     Ticks tail = kNever;
     for (const int slot : problem.slots_of[worker]) {
       tail = std::min(tail, problem.slots[slot].tail);
     }
-    goal.target.push_back(problem.head[worker] + problem.busiest() + tail);
+    goal.target.push_back(problem.head[worker] + busiest + tail);
     goal.latest = std::max(goal.latest, goal.target.back());
   }
   return goal;

@@ -213,12 +213,13 @@ void ListScheduler::measure(ListedOrder& order) const {
   order.span = 0;
   order.period = 0;
   order.lateness = 0;
+  const Ticks busiest = problem_.busiest();
   for (int worker = 0; worker < problem_.workers; ++worker) {
     order.span =
         std::max(order.span, end_with_sums(problem_, worker, slot_end_));
     const Ticks time = free_at_[worker] - problem_.head[worker];
     order.period = std::max(order.period, time);
-    order.lateness += std::max<Ticks>(0, time - problem_.busiest());
+    order.lateness += std::max<Ticks>(0, time - busiest);
   }
 }
 

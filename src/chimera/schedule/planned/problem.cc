@@ -217,6 +217,20 @@ Ticks Problem::busiest() const {
   return *std::max_element(work.begin(), work.end());
 }
 
+Ticks Problem::dearest() const {
+  Ticks most = 0;
+  for (const Slot& slot : slots) {
+    most = std::max({most, slot.cost[kF], slot.cost[kI], slot.cost[kW]});
+  }
+  return most;
+}
+
+Ticks Problem::longest_hop() const {
+  Ticks longest = 0;
+  for (const Slot& slot : slots) longest = std::max(longest, slot.from_next);
+  return longest;
+}
+
 Ticks Problem::simple_bound() const {
   Ticks bound = 0;
   for (int worker = 0; worker < workers; ++worker) {

@@ -85,7 +85,9 @@ struct Problem {
   [[nodiscard]] std::size_t at(int code, int number) const {
     return static_cast<std::size_t>(code) * most_micros + number;
   }
-  [[nodiscard]] Ticks busiest() const;  // worker's work
+  [[nodiscard]] Ticks busiest() const;      // worker's work
+  [[nodiscard]] Ticks dearest() const;      // action of a chunk
+  [[nodiscard]] Ticks longest_hop() const;  // of a message
   // head + work of the latest worker: no order ends sooner.
   [[nodiscard]] Ticks simple_bound() const;
   // Every worker can hold one activation of each of its slots. Without that
