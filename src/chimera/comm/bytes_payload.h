@@ -27,9 +27,9 @@ class BytesPayload final : public Payload {
   };
 }
 
-// Values that are their own bytes.
+// Values that are their own bytes; of a span, what it points to.
 template <class T>
-[[nodiscard]] PayloadPtr to_payload(std::span<const T> values) {
+[[nodiscard]] PayloadPtr to_payload(std::span<T> values) {
   static_assert(std::is_trivially_copyable_v<T>);
   const std::span<const std::byte> bytes = std::as_bytes(values);
   return std::make_unique<BytesPayload>(
