@@ -69,6 +69,10 @@ void WholeFile::write(std::string_view bytes) {
   }
 }
 
+void WholeFile::sync() {
+  if (fsync(descriptor_) != 0) fail_write(path_);
+}
+
 void WholeFile::finish() {
   // Some file systems report a full disk only here.
   if (close(std::exchange(descriptor_, -1)) != 0) fail_write(path_);
@@ -77,10 +81,52 @@ void WholeFile::finish() {
   temporary_.clear();
 }
 
+AppendFile::AppendFile(std::string path)
+    : path_(std::move(path)),
+      descriptor_(open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
+                       0666)) {
+  if (descriptor_ < 0) fail_write(path_);
+}
+
+AppendFile::AppendFile(AppendFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+AppendFile::~AppendFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+void AppendFile::append(std::string_view bytes) {
+  const off_t begin = lseek(descriptor_, 0, SEEK_END);
+  std::string_view left = bytes;
+  while (!left.empty()) {
+    const ssize_t count = ::write(descriptor_, left.data(), left.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      const int reason = errno;
+      // If even that fails, the piece that is cut short is the last line.
+      [[maybe_unused]] const int done = ftruncate(descriptor_, begin);
+      errno = reason;
+      fail_write(path_);
+    }
+    left.remove_prefix(static_cast<size_t>(count));
+  }
+}
+
 void write_file(const std::string& path, std::string_view text) {
   WholeFile file(path);
   file.write(text);
   file.finish();
+}
+
+void sync_directory(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) fail_write(path);
+  const int result = fsync(descriptor);
+  const int reason = errno;
+  close(descriptor);
+  errno = reason;
+  if (result != 0) fail_write(path);
 }
 
 Result<std::string> read_file(const std::string& path) {

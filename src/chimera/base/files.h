@@ -28,6 +28,8 @@ class WholeFile {
   ~WholeFile();
 
   void write(std::string_view bytes);
+  // What was written so far outlives a crash of the machine.
+  void sync();
   // At most once, after the last piece.
   void finish();
 
@@ -40,8 +42,28 @@ class WholeFile {
   int descriptor_ = -1;
 };
 
+// A file that grows by whole pieces: one that does not fit leaves no trace, and
+// the next may. Every function throws IoError.
+class AppendFile {
+ public:
+  explicit AppendFile(std::string path);
+  AppendFile(AppendFile&& other) noexcept;
+  AppendFile& operator=(AppendFile&& other) = delete;
+  ~AppendFile();
+
+  void append(std::string_view bytes);
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+};
+
 // A WholeFile of one piece.
 void write_file(const std::string& path, std::string_view text);
+
+// Names made, renamed or removed in a directory outlive a crash of the machine.
+// Throws IoError.
+void sync_directory(const std::string& path);
 
 // The whole file, at most 1 GiB of it.
 [[nodiscard]] Result<std::string> read_file(const std::string& path);

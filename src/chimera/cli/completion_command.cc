@@ -39,6 +39,7 @@ std::string words_of(const std::string& command) {
     return join(scheme_names(), " ");
   }
   if (command == "init") return "slurm";
+  if (command == "checkpoint") return "list verify";
   return command == "completion" ? "bash zsh" : "";
 }
 

@@ -47,8 +47,9 @@ int run(int argc, char** argv) {
       "  chimera schemes                                 every scheme\n"
       "  chimera train -c examples/gpt2_tiny.toml        train a model\n"
       "\nExit codes: 0 done, 1 verify found a difference, 2 usage, config or\n"
-      "schedule, 3 data, 5 worker lost, 6 time-out, 7 not a number, 8 disk,\n"
-      "9 memory, 70 our bug, 130 interrupted.");
+      "schedule, 3 data, 4 checkpoint, 5 worker lost, 6 time-out, 7 not a\n"
+      "number, 8 disk, 9 memory, 70 our bug, 75 saved: start me again, 130\n"
+      "interrupted.");
   int exit_code = kExitUsage;
   add_schedule_command(app, exit_code);
   add_schemes_command(app, exit_code);
@@ -56,6 +57,7 @@ int run(int argc, char** argv) {
   add_simulate_command(app, exit_code);
   add_train_command(app, exit_code);
   add_verify_command(app, exit_code);
+  add_checkpoint_command(app, exit_code);
   add_export_command(app, exit_code);
   add_doctor_command(app, exit_code);
   add_init_command(app, exit_code);

@@ -103,6 +103,11 @@ class SafetensorsFile {
   // REQUIRES: `info` is one of tensors().
   [[nodiscard]] std::span<const std::byte> data(const TensorInfo& info) const;
 
+  // The bytes before the first tensor's: length and header.
+  [[nodiscard]] std::span<const std::byte> head() const {
+    return bytes_.first(header_.data_begin);
+  }
+
   // The values of a floating-point tensor, converted.
   // REQUIRES: is_floating(info.type), and `out` has as many elements.
   void copy_as_float(const TensorInfo& info, std::span<float> out) const;

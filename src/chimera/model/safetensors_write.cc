@@ -65,7 +65,7 @@ std::string_view text_of(std::span<const std::byte> bytes) {
 
 void write_safetensors(const std::string& path,
                        std::span<const TensorView> tensors,
-                       const SafetensorsMetadata& metadata) {
+                       const SafetensorsMetadata& metadata, Durable durable) {
   const std::vector<const TensorView*> order = in_file_order(tensors);
   const std::string header = header_text(order, metadata);
   const auto length = std::uint64_t{header.size()};
@@ -73,6 +73,7 @@ void write_safetensors(const std::string& path,
   file.write(text_of(std::as_bytes(std::span(&length, 1))));
   file.write(header);
   for (const TensorView* tensor : order) file.write(text_of(tensor->data));
+  if (durable == Durable::kYes) file.sync();
   file.finish();
 }
 

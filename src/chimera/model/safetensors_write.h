@@ -20,11 +20,14 @@ struct TensorView {
   std::span<const std::byte> data;
 };
 
+enum class Durable { kNo, kYes };  // against a crash of the machine
+
 // Data is laid out by falling element size, so that every tensor is aligned,
 // and else in the order given. Throws IoError.
 // REQUIRES: unique names; data is as long as type and shape say.
 void write_safetensors(const std::string& path,
                        std::span<const TensorView> tensors,
-                       const SafetensorsMetadata& metadata = {});
+                       const SafetensorsMetadata& metadata = {},
+                       Durable durable = Durable::kNo);
 
 }  // namespace chimera

@@ -1,0 +1,133 @@
+// chimera checkpoint: what a run has saved, and whether every byte is sound.
+#include <fmt/format.h>
+
+#include <iostream>
+#include <memory>
+
+#include "chimera/base/text.h"
+#include "chimera/cli/commands.h"
+#include "chimera/cli/console.h"
+#include "chimera/cli/exit_codes.h"
+#include "chimera/cli/flags.h"
+#include "chimera/train/checkpoint/catalog.h"
+
+namespace chimera {
+namespace {
+
+struct CheckpointCommand {
+  std::string run_dir;
+  std::string format;
+
+  int run(const CLI::App& command, bool verify) const;
+};
+
+struct Row {
+  CheckpointEntry entry;
+  std::int64_t bytes = 0;
+  std::int64_t samples = 0;
+  Diagnostics errors;  // empty: sound, as far as was looked
+};
+
+Row look_at(const CheckpointEntry& entry, bool verify) {
+  Row row{.entry = entry};
+  const Result<Checkpoint> opened = Checkpoint::open(entry.path);
+  if (!opened) {
+    row.errors = opened.errors();
+    return row;
+  }
+  for (const ManifestFile& file : opened->manifest().files) {
+    row.bytes += file.bytes;
+  }
+  row.samples = opened->manifest().samples;
+  if (verify) row.errors = opened->verify();
+  return row;
+}
+
+std::string as_text(const std::vector<Row>& rows, bool verify) {
+  std::string text;
+  for (const Row& row : rows) {
+    const char* state = verify ? "sound" : "complete";
+    text += fmt::format("{}  step {}  {} samples  {:.1f} MB  {}\n",
+                        row.entry.path, row.entry.step, row.samples,
+                        static_cast<double>(row.bytes) / 1e6,
+                        row.errors.empty() ? state : "DAMAGED");
+  }
+  return rows.empty() ? "no checkpoints\n" : text;
+}
+
+std::string as_json(const std::vector<Row>& rows) {
+  std::vector<std::string> items;
+  for (const Row& row : rows) {
+    std::vector<std::string> errors;
+    for (const Diagnostic& error : row.errors) {
+      errors.push_back(json_string(to_string(error)));
+    }
+    items.push_back(fmt::format(
+        R"({{"path":{},"step":{},"samples":{},"bytes":{},"sound":{},"errors":[{}]}})",
+        json_string(row.entry.path), row.entry.step, row.samples, row.bytes,
+        row.errors.empty(), join(errors, ",")));
+  }
+  return "{\"checkpoints\":[" + join(items, ",\n") + "]}\n";
+}
+
+int CheckpointCommand::run(const CLI::App& command, bool verify) const {
+  Values values;
+  refuse_unknown(command, values);
+  if (run_dir.empty()) {
+    values.refuse({.code = "E402",
+                   .found = "RUN_DIR",
+                   .needed = "is missing: what `train` has written"});
+  }
+  const int chosen = values.choice("--format", format, {"text", "json"});
+  if (!values.errors().empty()) return print_errors(values.errors());
+  std::vector<Row> rows;
+  bool all_sound = true;
+  for (const CheckpointEntry& entry : list_checkpoints(run_dir)) {
+    rows.push_back(look_at(entry, verify));
+    all_sound = all_sound && rows.back().errors.empty();
+  }
+  write_result(chosen == 1 ? as_json(rows) : as_text(rows, verify), "");
+  for (const Row& row : rows) {
+    if (!row.errors.empty()) print_errors(row.errors);
+  }
+  if (rows.empty() && verify) {
+    std::cerr << "error: " << checkpoints_path(run_dir)
+              << " holds no checkpoint\n";
+    return kExitCheckpoint;
+  }
+  return all_sound ? kExitDone : kExitCheckpoint;
+}
+
+}  // namespace
+
+void add_checkpoint_command(CLI::App& app, int& exit_code) {
+  CLI::App* command =
+      app.add_subcommand("checkpoint", "list or verify what a run has saved");
+  command->footer(
+      "RUN_DIR/checkpoints holds the newest run.keep of them. `train "
+      "--resume`\n"
+      "goes on from the newest sound one, under any layout. Exit code 4: one "
+      "is\n"
+      "damaged.\n"
+      "\nExamples:\n"
+      "  chimera checkpoint list runs/mine\n"
+      "  chimera checkpoint verify runs/mine");
+  command->require_subcommand(1);
+  for (const bool verify : {false, true}) {
+    auto state = std::make_shared<CheckpointCommand>();
+    CLI::App* verb = command->add_subcommand(
+        verify ? "verify" : "list",
+        verify ? "read every byte and compare its hash"
+               : "steps, sizes, and whether each is complete");
+    verb->allow_extras();
+    verb->add_option("run_dir", state->run_dir, "what `train` has written")
+        ->type_name("RUN_DIR");
+    verb->add_option("--format", state->format, "text (default) or json")
+        ->type_name("F");
+    verb->callback([verb, state, verify, &exit_code] {
+      exit_code = state->run(*verb, verify);
+    });
+  }
+}
+
+}  // namespace chimera

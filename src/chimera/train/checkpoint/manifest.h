@@ -1,0 +1,84 @@
+// What a checkpoint holds, and the hash of every byte of it: manifest.json.
+//
+//   {"format":"chimera-checkpoint-1","step":10,"samples":320,"updates":10,
+//    "seed":0,"schedule":"9f0c...","config":"[model]\n...",
+//   "files":[{"name":"part-0000.safetensors","bytes":840,"head":"ab12..."}],
+//   "tensors":[{"kind":"weights","parameter":"ln_f.bias","shape":[64],
+//     "first":0,"count":64,"file":0,"hash":"77aa..."}],
+//   "hash":"..."}
+//
+// A tensor is a parameter's numbers of one kind (exec/train_state.h), or a
+// range of them: then several make up the whole. Which worker wrote what says
+// nothing about who reads it. The last hash is that of all text before it.
+// Files come from strangers: nothing is allocated by a claim.
+//
+// Codes:
+//   E580 a manifest that cannot be read, or is damaged
+//   E581 a file that is missing, damaged or not what the manifest says
+//   E582 numbers that differ from their hash
+//   E583 a parameter that is not there in whole
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "chimera/base/result.h"
+
+namespace chimera {
+
+struct ManifestFile {
+  std::string name;
+  std::int64_t bytes = 0;
+  std::string head;  // hash of what stands before the numbers
+
+  bool operator==(const ManifestFile&) const = default;
+};
+
+struct ManifestTensor {
+  std::string kind;
+  std::string parameter;
+  std::vector<std::int64_t> shape;  // of the whole parameter
+  std::int64_t first = 0;           // the element where it begins
+  std::int64_t count = 0;
+  int file = 0;      // in Manifest::files
+  std::string hash;  // of its bytes
+
+  bool operator==(const ManifestTensor&) const = default;
+};
+
+struct Manifest {
+  int step = 0;              // steps done
+  std::int64_t samples = 0;  // drawn from the data
+  std::int64_t updates = 0;  // steps whose update was not skipped
+  std::int64_t seed = 0;
+  std::string schedule;  // hash
+  std::string config;    // the run's, as run.toml
+  std::vector<ManifestFile> files;
+  std::vector<ManifestTensor> tensors;
+
+  bool operator==(const Manifest&) const = default;
+};
+
+// Not only a range of its parameter.
+[[nodiscard]] bool is_whole(const ManifestTensor& tensor);
+
+// "kind/parameter", with "@first" for a range: its name in the file.
+[[nodiscard]] std::string key_of(const ManifestTensor& tensor);
+
+// XXH3, 64 bits; and as text, "77aa0123456789ab".
+[[nodiscard]] std::uint64_t content_number(std::span<const std::byte> bytes);
+[[nodiscard]] std::string content_hash(std::span<const std::byte> bytes);
+
+[[nodiscard]] std::string to_json(const Manifest& manifest);
+// `file_name` is what messages call it.
+[[nodiscard]] Result<Manifest> parse_manifest(const std::string& text,
+                                              const std::string& file_name);
+
+// E583 for every parameter whose tensors do not make up the whole.
+[[nodiscard]] Diagnostics check_complete(const Manifest& manifest,
+                                         const std::string& where);
+
+}  // namespace chimera

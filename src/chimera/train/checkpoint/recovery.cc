@@ -1,0 +1,103 @@
+#include "chimera/train/checkpoint/recovery.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <thread>
+
+#include "chimera/base/files.h"
+#include "chimera/train/checkpoint/catalog.h"
+
+namespace chimera {
+namespace {
+
+namespace fs = std::filesystem;
+
+// As bits: a norm may be infinite, and every rank must clip alike.
+std::string to_text(const Testimony& testimony) {
+  return fmt::format("{} {:x} {:x}\n", testimony.steps,
+                     std::bit_cast<std::uint64_t>(testimony.vote.squared_norm),
+                     std::bit_cast<std::uint64_t>(testimony.vote.bad_at));
+}
+
+Testimony from_text(const std::string& text) {
+  int steps = 0;
+  unsigned long norm = 0;
+  unsigned long bad_at = 0;
+  if (std::sscanf(text.c_str(), "%d %lx %lx", &steps, &norm, &bad_at) != 3) {
+    throw IoError("what another rank has left cannot be read: " + text);
+  }
+  Testimony testimony{.steps = steps};
+  testimony.vote.squared_norm = std::bit_cast<double>(norm);
+  testimony.vote.bad_at = std::bit_cast<double>(bad_at);
+  return testimony;
+}
+
+// Sleeps until `is_there`; false if that takes too long.
+bool wait_until(std::chrono::duration<double> patience,
+                const std::function<bool()>& is_there) {
+  constexpr auto kPeriod = std::chrono::milliseconds(5);
+  const auto deadline = Clock::now() + patience;
+  while (!is_there()) {
+    if (Clock::now() > deadline) return false;
+    std::this_thread::sleep_for(kPeriod);
+  }
+  return true;
+}
+
+}  // namespace
+
+Testimony Recovery::agree(const Testimony& mine) const {
+  const std::string folder = checkpoints_path(options_.run_dir) + "/.recovery";
+  const auto file_of = [&](int rank) {
+    return fmt::format("{}/rank-{:04}", folder, rank);
+  };
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw IoError("cannot make " + folder + ": " + error.message());
+  write_file(file_of(options_.rank), to_text(mine));
+  Testimony best = mine;
+  for (const int rank : options_.survivors) {
+    const bool spoke = wait_until(
+        options_.patience, [&] { return fs::exists(file_of(rank), error); });
+    if (!spoke) throw IoError(fmt::format("rank {} said nothing", rank));
+    const Result<std::string> text = read_file(file_of(rank));
+    if (!text) throw IoError(to_string(text.errors().front()));
+    const Testimony theirs = from_text(*text);
+    if (theirs.steps > best.steps) best = theirs;
+  }
+  return best;
+}
+
+std::string Recovery::save(const Manifest& head,
+                           const std::vector<StatePiece>& pieces) const {
+  const std::string path = checkpoint_path(options_.run_dir, head.step);
+  std::error_code error;
+  if (fs::exists(path, error)) return path;  // saved before the loss
+  const std::string folder =
+      fmt::format("{}/.step-{:08}.recovering",
+                  checkpoints_path(options_.run_dir), head.step);
+  write_part({.folder = folder, .rank = options_.rank, .head = head}, pieces);
+  const bool commits = options_.rank == options_.survivors.front();
+  const bool is_done = wait_until(options_.patience, [&] {
+    if (!commits) return fs::exists(path, error);
+    for (const int rank : options_.survivors) {
+      if (!has_part(folder, rank)) return false;
+    }
+    return true;
+  });
+  if (!is_done) {
+    throw IoError("the other ranks did not write their parts in time");
+  }
+  if (!commits) return path;
+  return commit_parts({.run_dir = options_.run_dir,
+                       .folder = folder,
+                       .ranks = options_.survivors,
+                       .keep = options_.keep});
+}
+
+}  // namespace chimera

@@ -1,0 +1,52 @@
+// How the ranks that are left save the run after one of them is lost. They
+// reach each other through the run directory alone: MPI can hang inside any
+// call once a peer is dead.
+//
+//   RUN_DIR/checkpoints/.recovery/rank-0003          what rank 3 knows
+//   RUN_DIR/checkpoints/.step-00000012.recovering    their parts
+//
+// Updates wait for the vote of all ranks. If one of the ranks has read the vote
+// of a step, then all had added up its gradients, and all can finish its
+// updates; if none has, none has updated.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "chimera/comm/ballot.h"
+#include "chimera/train/checkpoint/parts.h"
+
+namespace chimera {
+
+// What a rank knows of the run.
+struct Testimony {
+  int steps = 0;  // whose votes it has read
+  Ballot vote;    // the last of them
+};
+
+class Recovery {
+ public:
+  struct Options {
+    std::string run_dir;
+    int rank = 0;
+    std::vector<int> survivors;  // ascending, this one included
+    int keep = 1;
+    std::chrono::duration<double> patience{60};
+  };
+  explicit Recovery(Options options) : options_(std::move(options)) {}
+
+  // Of all survivors the one that knows most. Throws IoError, also when they
+  // have not all spoken in time.
+  [[nodiscard]] Testimony agree(const Testimony& mine) const;
+
+  // Writes this rank's part; the first of them commits. Returns the path of
+  // the checkpoint once it is complete. Throws IoError.
+  [[nodiscard]] std::string save(const Manifest& head,
+                                 const std::vector<StatePiece>& pieces) const;
+
+ private:
+  Options options_;
+};
+
+}  // namespace chimera
