@@ -105,9 +105,9 @@ TEST(Parity, ADifferenceIsFound) {
   const auto setup =
       setup_of(config_of({.scheme = "chimera", .depth = 2, .micros = 2}, {}));
   std::atomic<int> calls = 0;
-  const ParameterInit init = setup->init;
+  const ParameterInit init = setup->start.init;
   // One replica of one tensor starts one part in a million off.
-  setup->init = [&](const ParameterSpec& spec) {
+  setup->start.init = [&](const ParameterSpec& spec) {
     at::Tensor value = init(spec);
     if (spec.name == "transformer.h.2.mlp.c_fc.weight" && calls++ == 0) {
       value = value * (1 + 1e-6);

@@ -55,11 +55,15 @@ void add_train_command(CLI::App& app, int& exit_code) {
       ->add_option("--run-dir", request->run_dir,
                    "where to write (default run.dir, else runs/<time>)")
       ->type_name("DIR");
-  command->add_flag("--resume", request->resume, "continue a run (to come)");
+  command->add_flag("--resume", request->resume,
+                    "go on from the run directory's newest checkpoint");
   command->footer(
       "The run directory gets config.toml, metrics.jsonl, state.json, with\n"
       "run.trace also trace.json and timeline.svg (plan and run), and at the\n"
       "end weights/, a Hugging Face directory. Its path is printed on stdout.\n"
+      "With run.save_every, and on SIGTERM or SIGUSR1, also checkpoints/, "
+      "from\n"
+      "which --resume goes on, under any layout; without one it starts anew.\n"
       "docs/training.md has every key.\n"
       "\nExamples:\n"
       "  chimera train -c examples/gpt2_tiny.toml\n"

@@ -34,14 +34,16 @@ std::string header(const SlurmJob& job) {
          sbatch("cpus-per-task", text(job.cpus_per_task)) +
          (job.time.empty() ? "# Without --time the partition's limit holds.\n"
                            : sbatch("time", job.time)) +
-         "# So long before the limit the run is told to end after its step.\n" +
+         "# So long before the limit the run is told to save and end.\n" +
          sbatch("signal", "USR1@" + text(job.signal_s)) +
-         "# A job that SLURM starts again must not wipe its first log.\n" +
-         sbatch("open-mode", "append") + sbatch("output", "%x-%j.log");
+         "# A job that is started again must not wipe its first log.\n" +
+         "#SBATCH --requeue\n" + sbatch("open-mode", "append") +
+         sbatch("output", "%x-%j.log");
 }
 
 std::string command(const SlurmJob& job) {
   std::string text =
+      "# --resume goes on from the newest checkpoint, if there is one.\n"
       "# --mpi=pmix makes the processes one MPI job; --kill-on-bad-exit ends "
       "all\n"
       "# when one fails; srun does not take --cpus-per-task over from sbatch.\n"
@@ -53,7 +55,7 @@ std::string command(const SlurmJob& job) {
   }
   return text +
          " \\\n  --set train.threads=\"$SLURM_CPUS_PER_TASK\" "
-         "--run-dir \"$run_dir\"\n";
+         "--run-dir \"$run_dir\" --resume || status=$?\n";
 }
 
 }  // namespace
@@ -62,15 +64,20 @@ std::string slurm_script(const SlurmJob& job) {
   return header(job) + "set -eu\n\n" +
          "# Where the relative paths of the run.toml start.\ncd " +
          shell_word(job.folder) + "\n\n" +
-         "# A directory of its own for each job, and for each restart of it:\n"
-         "# runs are never overwritten.\n"
+         "# A directory of its own for each job; a restart goes on in it.\n"
          "run_dir=" +
          shell_word(job.run_dir) +
-         "\"-$SLURM_JOB_ID${SLURM_RESTART_COUNT:+-restart-$SLURM_RESTART_COUNT}"
-         "\"\n"
+         "\"-$SLURM_JOB_ID\"\n"
          "echo \"job $SLURM_JOB_ID: $SLURM_NTASKS workers on "
          "$SLURM_JOB_NUM_NODES nodes ($SLURM_JOB_NODELIST), $run_dir\"\n\n" +
-         command(job);
+         "status=0\n" + command(job) +
+         "\n# Saved before its end, by the warning or after the loss of a "
+         "worker: go on\n# in the queue. What srun returns does not tell.\n"
+         "if grep -q '\"state\":\"saved\"' \"$run_dir/state.json\" \\\n"
+         "  2>/dev/null; then\n"
+         "  exec scontrol requeue \"$SLURM_JOB_ID\"\n"
+         "fi\n"
+         "exit \"$status\"\n";
 }
 
 std::string shell_word(std::string_view text) {

@@ -15,6 +15,9 @@ Ballot merge(const Ballot& a, const Ballot& b) {
           .loss = a.loss + b.loss,
           .stop = a.stop + b.stop,
           .busy_s = a.busy_s + b.busy_s,
+          .save = a.save + b.save,
+          .written = a.written + b.written,
+          .unwritten = a.unwritten + b.unwritten,
           .bad_at = std::min(a.bad_at, b.bad_at)};
 }
 

@@ -14,6 +14,9 @@ struct Ballot {
   double loss = 0;          // of the mini-batch
   double stop = 0;          // ranks that want this step to be the last
   double busy_s = 0;        // time in compute
+  double save = 0;          // ranks that want a checkpoint before the end
+  double written = 0;       // ranks that have written their part of the one
+  double unwritten = 0;     // under way, or could not
 
   // The least one wins: where the loss first stopped being a number, as
   // encoded by whoever asks; kNowhere if it did not.

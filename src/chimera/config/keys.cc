@@ -130,6 +130,7 @@ std::vector<ConfigKey> make_keys() {
       {"run", "trace", run<&R::trace>},
       {"run", "save_every", run<&R::save_every>, kFromZero},
       {"run", "keep", run<&R::keep>, kFromOne},
+      {"run", "check_every", run<&R::check_every>, kFromZero},
       {"run", "recover", run<&R::recover>},
   };
 }

@@ -156,6 +156,7 @@ timeout_s = 1.5
 trace = true
 save_every = 3
 keep = 4
+check_every = 5
 recover = true
 )");
   RunConfig expected;
@@ -178,7 +179,7 @@ recover = true
                     OnNan::kSkip,
                     5};
   expected.data = {"a.txt", "b.txt", SampleOrder::kSequential, "gpt2"};
-  expected.run = {"out", TransportKind::kMpi, 2, 1.5, true, 3, 4, true};
+  expected.run = {"out", TransportKind::kMpi, 2, 1.5, true, 3, 4, 5, true};
   EXPECT_EQ(config, expected);
 }
 

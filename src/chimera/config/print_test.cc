@@ -248,6 +248,7 @@ timeout_s = 300
 trace = false
 save_every = 0
 keep = 2
+check_every = 0
 recover = false
 )");
 }

@@ -127,8 +127,9 @@ struct RunSection {
   int log_every = 1;  // steps; 0 = never
   double timeout_s = 300;
   bool trace = false;
-  int save_every = 0;  // steps; 0 = never
-  int keep = 2;        // newest checkpoints that stay on disk
+  int save_every = 0;   // steps; 0 = never
+  int keep = 2;         // newest checkpoints that stay on disk
+  int check_every = 0;  // steps between comparisons of replicas; 0 = at saves
   bool recover = false;
 
   bool operator==(const RunSection&) const = default;

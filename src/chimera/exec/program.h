@@ -46,6 +46,11 @@ class Program {
   }
   [[nodiscard]] const MicroIndex& index() const { return index_; }
 
+  // That this worker holds, each once, ascending.
+  [[nodiscard]] std::vector<int> stages() const {
+    return stages_of(schedule_.placement, place_.worker);
+  }
+
   // Rounds after the last step's own that drain work in flight.
   [[nodiscard]] int closing_rounds() const { return closing_rounds_; }
   // Updates after the vote in the list wait for it.

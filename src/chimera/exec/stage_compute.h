@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "chimera/comm/transport.h"
+#include "chimera/exec/train_state.h"
 #include "chimera/schedule/schedule.h"
 
 namespace chimera {
@@ -64,6 +65,15 @@ struct UpdateOrder {
   const Ballot* vote = nullptr;
 };
 
+// What to save of a stage: this rank's share, so that all holders together
+// save everything once.
+struct StateOrder {
+  int stage = 0;
+  const Weights& newest;
+  const Weights* previous = nullptr;  // where forwards still use it
+  int lost = kNone;                   // a rank that takes no share
+};
+
 class StageCompute {
  public:
   StageCompute() = default;
@@ -72,6 +82,18 @@ class StageCompute {
   virtual ~StageCompute() = default;
 
   [[nodiscard]] virtual WeightsPtr initial_weights(int stage) = 0;
+  // Where a run goes on that keeps them: those of one update earlier.
+  [[nodiscard]] virtual WeightsPtr initial_previous(int /*stage*/) {
+    return nullptr;
+  }
+
+  // Lies where it is until the next update. Nothing, if nothing is kept.
+  [[nodiscard]] virtual std::vector<StatePiece> state(
+      const StateOrder& /*order*/) {
+    return {};
+  }
+  // That the weights have seen, those of earlier runs included.
+  [[nodiscard]] virtual std::int64_t updates() const { return 0; }
 
   // `input` is the output of the stage below; null for stage 0.
   [[nodiscard]] virtual ForwardResult forward(const Work& work,

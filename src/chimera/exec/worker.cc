@@ -13,7 +13,8 @@ Worker::Worker(Transport& transport, StageCompute& compute,
     : transport_(transport),
       compute_(compute),
       options_(options),
-      recorder_(options.recorder, transport.rank()) {}
+      recorder_(options.recorder, transport.rank()),
+      votes_read_(options.steps_before) {}
 
 int Worker::run(const Program& program, const Stretch& stretch) {
   program_ = &program;
@@ -181,7 +182,13 @@ void Worker::update(const Action& action, int step) {
 
 Worker::Versions& Worker::versions(int stage) {
   Versions& versions = versions_[stage];
-  if (!versions.newest) versions.newest = compute_.initial_weights(stage);
+  if (!versions.newest) {
+    versions.newest = compute_.initial_weights(stage);
+    versions.number = options_.steps_before;
+    if (options_.steps_before > 0) {
+      versions.previous = compute_.initial_previous(stage);
+    }
+  }
   return versions;
 }
 
@@ -198,6 +205,33 @@ WeightsPtr Worker::weights_for(const Action& action, int step, int& version) {
   if (version == versions.number) return versions.newest;
   CHIMERA_CHECK_EQ(version, versions.number - 1);
   return versions.previous;
+}
+
+std::vector<StatePiece> Worker::state(const Program& program, int lost) {
+  std::vector<StatePiece> pieces;
+  for (const int stage : program.stages()) {
+    const Versions& versions = this->versions(stage);
+    const std::vector<StatePiece> more =
+        compute_.state({.stage = stage,
+                        .newest = *versions.newest,
+                        .previous = versions.previous.get(),
+                        .lost = lost});
+    pieces.insert(pieces.end(), more.begin(), more.end());
+  }
+  return pieces;
+}
+
+void Worker::finish_updates(const Program& program, int steps,
+                            const Ballot& vote) {
+  CHIMERA_CHECK(program.vote_gates_update(), "nobody knows who has updated");
+  for (const int stage : program.stages()) {
+    Versions& versions = this->versions(stage);
+    if (versions.number == steps) continue;
+    CHIMERA_CHECK_EQ(versions.number, steps - 1);
+    versions.newest = compute_.update(
+        {.stage = stage, .step = steps - 1, .vote = &vote}, versions.newest);
+    versions.number = steps;
+  }
 }
 
 void Worker::count_held(int change) {

@@ -30,11 +30,12 @@ struct WorkerOptions {
   // Called when the result of a step's vote has been read: at once where
   // updates wait for it, else during the next step.
   std::function<void(const VoteResult& result)> on_vote = {};
-  // Asked once a step: whether this rank wants the run to end (Ctrl-C).
-  std::function<bool()> wants_stop = {};
+  // Called once a step: adds what this rank has to say beside its compute.
+  std::function<void(Ballot& ballot)> on_ballot = {};
   FlightRecorder* flight = nullptr;  // may be null
   // What ranks are called in messages: "worker 2" where it is empty.
   std::vector<std::string> rank_names = {};
+  int steps_before = 0;  // that the weights have seen
 };
 
 // A stretch of steps. Evaluations count their own steps; `offset` keeps their
@@ -59,6 +60,20 @@ class Worker {
 
   // The newest weights of a stage that this worker holds, complete.
   [[nodiscard]] const WeightsPtr& weights(int stage);
+
+  // This rank's share of the training state, between stretches of `program`.
+  // `lost` as in StateOrder.
+  [[nodiscard]] std::vector<StatePiece> state(const Program& program,
+                                              int lost = kNone);
+
+  // After a failure: how many steps' votes this rank has read, and the last.
+  // Where updates wait for the vote, all ranks of the run had added up the
+  // gradients of these steps.
+  [[nodiscard]] int votes_read() const { return votes_read_; }
+  [[nodiscard]] const Ballot& last_vote() const { return vote_; }
+  // After a failure in step `steps` at the earliest: brings all stages to the
+  // state after so many steps; `vote` is that of the last of them.
+  void finish_updates(const Program& program, int steps, const Ballot& vote);
 
   [[nodiscard]] const Recorder& recorder() const { return recorder_; }
   [[nodiscard]] Recorder& recorder() { return recorder_; }
@@ -134,7 +149,8 @@ class Worker {
   std::vector<OpenSum> open_sums_;
   std::optional<int> open_vote_;  // started, not yet read
   Clock::time_point vote_started_;
-  Ballot vote_;  // the last one read
+  Ballot vote_;         // the last one read
+  int votes_read_ = 0;  // of training
   int num_held_ = 0;
   double peak_ = 0;
 };

@@ -78,8 +78,7 @@ void Worker::start_vote(int step) {
   if (open_vote_) read_vote();
   Ballot ballot = compute_.ballot(step, stretch_.training);
   // An evaluation is not cut short: the next training step asks again.
-  const bool asks = stretch_.training && options_.wants_stop;
-  if (asks && options_.wants_stop()) ballot.stop += 1;
+  if (stretch_.training && options_.on_ballot) options_.on_ballot(ballot);
   ballot.busy_s = recorder_.take_busy_s();
   open_vote_ = step;
   vote_started_ = Clock::now();
@@ -95,6 +94,7 @@ void Worker::read_vote() {
   vote_ = waiting({.op = Op::kN}, step, "the vote of all workers",
                   [&] { return transport_.wait_vote(step + stretch_.offset); });
   recorder_.vote(step, {vote_started_, Clock::now()});
+  if (stretch_.training) votes_read_ = step + 1;
   if (vote_.stop > 0) {
     const int last = program_->vote_gates_update() ? step : step + 1;
     stretch_.end = std::min(stretch_.end, last + 1);

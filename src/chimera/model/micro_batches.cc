@@ -44,7 +44,8 @@ TensorBatch MicroBatches::read(const Work& work) const {
   }
   TensorBatch batch;
   for (std::int64_t i = 0; i < options_.micro_batch; ++i) {
-    batch.sample_ids.push_back(work.step * global_batch() + first + i);
+    const std::int64_t shift = work.training ? options_.sample_shift : 0;
+    batch.sample_ids.push_back(work.step * global_batch() + shift + first + i);
   }
   return batch;
 }

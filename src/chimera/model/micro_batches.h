@@ -18,6 +18,7 @@ class MicroBatches {
     int micro_batch = 1;  // samples
     // Every micro-batch has its own update, and so its own mean (PipeDream).
     bool mean_of_each = false;
+    std::int64_t sample_shift = 0;  // of the numbers of training's samples
     std::shared_ptr<const BatchSource> training;
     std::shared_ptr<const BatchSource> evaluation;  // may be null
   };

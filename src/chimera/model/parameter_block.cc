@@ -127,15 +127,19 @@ double ParameterBlock::squared_norm() const {
   return sum_of_squares(gradient_.const_data_ptr<float>() + shard.begin, count);
 }
 
+Shard ParameterBlock::range_to_update(bool own_shard_only) const {
+  const auto size = static_cast<std::size_t>(size_);
+  return own_shard_only ? shard_of(size, sharing_.index, sharing_.holders)
+                        : Shard{0, size};
+}
+
 void ParameterBlock::update(const Update& update, const BlockValues& values) {
   const at::NoGradGuard no_grad;
-  const Shard mine = update.own_shard_only
-                         ? shard_of(static_cast<std::size_t>(size_),
-                                    sharing_.index, sharing_.holders)
-                         : Shard{0, static_cast<std::size_t>(size_)};
+  const Shard mine = range_to_update(update.own_shard_only);
   if (states_.empty()) {
     state_range_ = mine;
-    for (int i = 0; i < update.optimizer.num_states(); ++i) {
+    const std::size_t count = update.optimizer.state_names().size();
+    for (std::size_t i = 0; i < count; ++i) {
       states_.push_back(
           at::zeros({static_cast<std::int64_t>(mine.end - mine.begin)},
                     gradient_.options()));
@@ -165,6 +169,82 @@ void ParameterBlock::update_range(const Update& update,
   }
   if (update.gradient_scale != 1) slice.gradient.mul_(update.gradient_scale);
   update.optimizer.update(slice);
+}
+
+void ParameterBlock::restore(const RestoredState& saved,
+                             const Optimizer& optimizer, bool own_shard_only) {
+  updates_ = saved.updates;
+  if (updates_ == 0) return;  // the states are still to be made
+  state_range_ = range_to_update(own_shard_only);
+  const auto begin = static_cast<std::int64_t>(state_range_.begin);
+  const auto length =
+      static_cast<std::int64_t>(state_range_.end - state_range_.begin);
+  for (const std::string& kind : optimizer.state_names()) {
+    const at::Tensor whole = at::zeros_like(gradient_);
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      view(whole, i).copy_(saved.read(kind, specs_[i]));
+    }
+    states_.push_back(length == size_ ? whole
+                                      : whole.narrow(0, begin, length).clone());
+  }
+}
+
+std::vector<StatePiece> ParameterBlock::values_to_save(
+    const char* kind, const BlockValues& values, const Sharing& sharing) const {
+  return whole_pieces(kind, values.flat, sharing);
+}
+
+std::vector<StatePiece> ParameterBlock::states_to_save(
+    const Optimizer& optimizer, const Sharing& sharing) const {
+  std::vector<StatePiece> pieces;
+  const std::vector<std::string> names = optimizer.state_names();
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const std::vector<StatePiece> more =
+        states_[i].numel() == size_
+            ? whole_pieces(names[i], states_[i], sharing)
+            : pieces_of_range(names[i], states_[i]);
+    pieces.insert(pieces.end(), more.begin(), more.end());
+  }
+  return pieces;
+}
+
+std::vector<StatePiece> ParameterBlock::whole_pieces(
+    const std::string& kind, const at::Tensor& flat,
+    const Sharing& sharing) const {
+  const Shard shard =
+      shard_of(static_cast<std::size_t>(size_), sharing.index, sharing.holders);
+  std::vector<StatePiece> pieces;
+  for (std::size_t i = 0; i < specs_.size(); ++i) {
+    const auto offset = static_cast<std::size_t>(offsets_[i]);
+    if (offset < shard.begin || offset >= shard.end) continue;
+    pieces.push_back(
+        {.kind = kind,
+         .parameter = specs_[i].name,
+         .shape = specs_[i].shape,
+         .numbers = buffer_of(flat.narrow(0, offsets_[i], numel(specs_[i])))});
+  }
+  return pieces;
+}
+
+// `state` holds the elements of state_range_.
+std::vector<StatePiece> ParameterBlock::pieces_of_range(
+    const std::string& kind, const at::Tensor& state) const {
+  const auto range_begin = static_cast<std::int64_t>(state_range_.begin);
+  const auto range_end = static_cast<std::int64_t>(state_range_.end);
+  std::vector<StatePiece> pieces;
+  for (std::size_t i = 0; i < specs_.size(); ++i) {
+    const std::int64_t begin = std::max(offsets_[i], range_begin);
+    const std::int64_t end =
+        std::min(offsets_[i] + numel(specs_[i]), range_end);
+    if (begin >= end) continue;
+    pieces.push_back({.kind = kind,
+                      .parameter = specs_[i].name,
+                      .shape = specs_[i].shape,
+                      .first = begin - offsets_[i],
+                      .numbers = buffer_of(
+                          state.narrow(0, begin - range_begin, end - begin))});
+  }
+  return pieces;
 }
 
 }  // namespace chimera

@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "chimera/comm/transport.h"
+#include "chimera/exec/train_state.h"
 #include "chimera/model/optimizer.h"
 #include "chimera/model/parameter_spec.h"
+#include "chimera/model/restored_state.h"
 
 namespace chimera {
 
@@ -70,12 +72,31 @@ class ParameterBlock {
   void update(const Update& update, const BlockValues& values);
   // The same without changing any value.
   void skip_update() { is_used_up_ = true; }
+  [[nodiscard]] std::int64_t updates() const { return updates_; }
+
+  // Goes on from a saved state: before the first update.
+  void restore(const RestoredState& saved, const Optimizer& optimizer,
+               bool own_shard_only);
+  // What the holder `sharing` saves, so that all holders save each number
+  // once. A whole parameter goes to the holder whose shard it begins in; where
+  // each holder has the optimizer's states of its shard only, it saves those.
+  [[nodiscard]] std::vector<StatePiece> values_to_save(
+      const char* kind, const BlockValues& values,
+      const Sharing& sharing) const;
+  [[nodiscard]] std::vector<StatePiece> states_to_save(
+      const Optimizer& optimizer, const Sharing& sharing) const;
 
  private:
   [[nodiscard]] at::Tensor view(const at::Tensor& flat,
                                 std::size_t parameter) const;
   void update_range(const Update& update, const BlockValues& values,
                     const Shard& range, bool decays);
+  [[nodiscard]] Shard range_to_update(bool own_shard_only) const;
+  [[nodiscard]] std::vector<StatePiece> whole_pieces(
+      const std::string& kind, const at::Tensor& flat,
+      const Sharing& sharing) const;
+  [[nodiscard]] std::vector<StatePiece> pieces_of_range(
+      const std::string& kind, const at::Tensor& state) const;
 
   std::vector<ParameterSpec> specs_;
   Sharing sharing_;

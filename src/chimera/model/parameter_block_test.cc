@@ -22,7 +22,7 @@ at::Tensor numbered(const ParameterSpec& spec) {
 // Subtracts the gradient, and again where weights decay.
 class Subtract final : public Optimizer {
  public:
-  int num_states() const override { return 1; }
+  std::vector<std::string> state_names() const override { return {"sum"}; }
   void update(const OptimizerSlice& slice) const override {
     slice.weights.sub_(slice.gradient, slice.decays ? 2 : 1);
     slice.states[0].add_(1);

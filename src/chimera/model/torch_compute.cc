@@ -34,6 +34,11 @@ class TorchCompute final : public StageCompute {
   TorchCompute(const TorchComputeOptions& options, int rank);
 
   WeightsPtr initial_weights(int stage) override;
+  WeightsPtr initial_previous(int stage) override;
+  std::vector<StatePiece> state(const StateOrder& order) override;
+  std::int64_t updates() const override {
+    return stages_.begin()->second->block().updates();
+  }
   ForwardResult forward(const Work& work, const WeightsPtr& weights,
                         PayloadPtr input, Keep keep) override;
   void recompute(const Work& work, Stash& stash) override;
@@ -55,7 +60,9 @@ class TorchCompute final : public StageCompute {
   void note_list();
   void make_tied_block(const std::vector<int>& stages);
   void make_stages(const std::vector<int>& stages);
-  [[nodiscard]] Sharing sharing_of(const std::vector<int>& stages) const;
+  void restore();
+  [[nodiscard]] Sharing sharing_of(const std::vector<int>& stages,
+                                   int lost = kNone) const;
   [[nodiscard]] bool is_last(int stage) const {
     return stage + 1 == options_.schedule.stages();
   }
@@ -110,12 +117,23 @@ TorchCompute::TorchCompute(const TorchComputeOptions& options, int rank)
                                          .copy = place_.copy,
                                          .micro_batch = options_.micro_batch,
                                          .mean_of_each = updates_each_micro_,
+                                         .sample_shift = options_.sample_shift,
                                          .training = options_.training,
                                          .evaluation = options_.evaluation});
   const std::vector<int> stages =
       stages_of(options_.schedule.placement, place_.worker);
   make_tied_block(stages);
   make_stages(stages);
+  if (options_.restored) restore();
+}
+
+void TorchCompute::restore() {
+  const auto go_on = [this](ParameterBlock& block) {
+    block.restore(*options_.restored, *options_.optimizer,
+                  options_.shard_update);
+  };
+  for (const auto& [number, stage] : stages_) go_on(stage->block());
+  if (tied_) go_on(*tied_);
 }
 
 void TorchCompute::note_list() {
@@ -130,12 +148,14 @@ void TorchCompute::note_list() {
 }
 
 // The ranks that hold any of `stages`, and which of them this one is.
-Sharing TorchCompute::sharing_of(const std::vector<int>& stages) const {
+Sharing TorchCompute::sharing_of(const std::vector<int>& stages,
+                                 int lost) const {
   SumGroup group;
   for (int pipe = 0; pipe < options_.schedule.pipes(); ++pipe) {
     for (const int stage : stages) group.members.push_back({pipe, stage});
   }
-  const std::vector<int> ranks = member_ranks(options_.schedule, group);
+  std::vector<int> ranks = member_ranks(options_.schedule, group);
+  std::erase(ranks, lost);
   const auto mine = std::find(ranks.begin(), ranks.end(), rank_);
   return {.index = static_cast<int>(mine - ranks.begin()),
           .holders = static_cast<int>(ranks.size())};
@@ -173,6 +193,46 @@ WeightsPtr TorchCompute::initial_weights(int stage) {
   auto weights = stages_[stage]->make_weights(options_.init, &tied_values_);
   newest_[stage] = weights.get();
   return weights;
+}
+
+// 2BW only: a run of another scheme had none.
+WeightsPtr TorchCompute::initial_previous(int stage) {
+  if (!is_asynchronous_ || updates_each_micro_) return nullptr;
+  const RestoredState& saved = *options_.restored;
+  if (!saved.has_previous) {
+    return stages_[stage]->make_weights(options_.init, &tied_values_);
+  }
+  return stages_[stage]->make_weights(
+      [&](const ParameterSpec& spec) {
+        return saved.read(kPreviousKind, spec);
+      },
+      &tied_values_);
+}
+
+std::vector<StatePiece> TorchCompute::state(const StateOrder& order) {
+  std::vector<StatePiece> pieces;
+  const auto add = [&](const std::vector<StatePiece>& more) {
+    pieces.insert(pieces.end(), more.begin(), more.end());
+  };
+  const auto add_block = [&](const ParameterBlock& block,
+                             const BlockValues& values,
+                             const Sharing& sharing) {
+    add(block.values_to_save(kWeightsKind, values, sharing));
+    add(block.states_to_save(*options_.optimizer, sharing));
+  };
+  const ParameterBlock& block = stages_[order.stage]->block();
+  const Sharing sharing = sharing_of({order.stage}, order.lost);
+  const auto& newest = dynamic_cast<const TorchWeights&>(order.newest);
+  add_block(block, newest.own, sharing);
+  if (order.previous != nullptr) {
+    const auto& previous = dynamic_cast<const TorchWeights&>(*order.previous);
+    add(block.values_to_save(kPreviousKind, previous.own, sharing));
+  }
+  if (updates_tied(order.stage)) {
+    add_block(*tied_, tied_values_,
+              sharing_of({0, options_.schedule.stages() - 1}, order.lost));
+  }
+  return pieces;
 }
 
 ForwardResult TorchCompute::forward(const Work& work, const WeightsPtr& weights,

@@ -41,6 +41,9 @@ struct TorchComputeOptions {
   double clip = 0;  // 0 = off; needs a vote that gates updates
   OnNan on_nan = OnNan::kStop;
   bool shard_update = false;
+  // Where a run goes on; else null. `init` gives its weights.
+  std::shared_ptr<const RestoredState> restored;
+  std::int64_t sample_shift = 0;  // of the numbers of its samples
   // Called before each update, on the rank's own thread; may be empty.
   std::function<void(const GradientView& view)> on_gradient;
 };

@@ -84,7 +84,7 @@ std::string fresh_notice(const std::string& init,
          ": these start with fresh weights";
 }
 
-// Opens model.init and makes `setup.init` read from it.
+// Opens model.init and makes `setup.start.init` read from it.
 Diagnostics load_init(const std::shared_ptr<const HfDirectory>& directory,
                       RunSetup& setup) {
   const std::vector<ExpectedTensor> expected = expected_tensors(setup.model);
@@ -98,7 +98,7 @@ Diagnostics load_init(const std::shared_ptr<const HfDirectory>& directory,
     stored[expected[i].name] = matched->tensors[i];
   }
   const std::int64_t seed = setup.config.train.seed;
-  setup.init = [directory, stored, seed](const ParameterSpec& spec) {
+  setup.start.init = [directory, stored, seed](const ParameterSpec& spec) {
     const StoredTensor& tensor = stored.at(spec.name);
     if (tensor.info == nullptr) return init_parameter(spec, seed, at::kFloat);
     return read_tensor(tensor);
@@ -145,7 +145,7 @@ Diagnostics set_up_model(RunSetup& setup) {
   setup.hf_shape = written_shape(setup.model.details);
   if (directory) return load_init(directory, setup);
   const std::int64_t seed = setup.config.train.seed;
-  setup.init = [seed](const ParameterSpec& spec) {
+  setup.start.init = [seed](const ParameterSpec& spec) {
     return init_parameter(spec, seed, at::kDouble);
   };
   return {};

@@ -11,7 +11,9 @@ class AdamFamily final : public Optimizer {
  public:
   explicit AdamFamily(const TrainConfig& train) : train_(train) {}
 
-  int num_states() const override { return 2; }
+  std::vector<std::string> state_names() const override {
+    return {"exp_avg", "exp_avg_sq"};
+  }
 
   void update(const OptimizerSlice& slice) const override {
     const std::vector<at::Tensor> weights = {slice.weights};
@@ -42,7 +44,10 @@ class Sgd final : public Optimizer {
  public:
   explicit Sgd(const TrainConfig& train) : train_(train) {}
 
-  int num_states() const override { return train_.momentum > 0 ? 1 : 0; }
+  std::vector<std::string> state_names() const override {
+    if (train_.momentum == 0) return {};
+    return {"momentum_buffer"};
+  }
 
   void update(const OptimizerSlice& slice) const override {
     const std::vector<at::Tensor> weights = {slice.weights};

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 
 #include "chimera/base/files.h"
@@ -27,6 +28,22 @@ TensorView view_of(const NamedTensor& tensor) {
                    tensor.value.nbytes()}};
 }
 
+// The lines of metrics.jsonl up to this step. Its last one may be cut short.
+std::string metrics_until(const std::string& text, int steps_done) {
+  std::string kept;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    if (end == std::string::npos) break;
+    const std::string line = text.substr(at, end + 1 - at);
+    int step = 0;
+    if (std::sscanf(line.c_str(), "{\"step\":%d,", &step) != 1) break;
+    if (step > steps_done) break;
+    kept += line;
+    at = end + 1;
+  }
+  return kept;
+}
+
 }  // namespace
 
 void write_state(const std::string& path, const RunState& state) {
@@ -36,30 +53,40 @@ void write_state(const std::string& path, const RunState& state) {
                   json_string(state.state), state.step, state.exit_code));
 }
 
-RunDirectory::RunDirectory(std::string path)
-    : path_(std::move(path)),
-      metrics_(file("metrics.jsonl"), std::ios::binary) {
-  if (!metrics_) throw IoError("cannot write " + file("metrics.jsonl"));
-}
-
 Result<RunDirectory> RunDirectory::create(const std::string& path,
                                           const RunConfig& config) {
   namespace fs = std::filesystem;
   std::error_code error;
   for (const char* name : {"metrics.jsonl", "config.toml", "state.json",
-                           "trace.json", "weights"}) {
+                           "trace.json", "weights", "checkpoints"}) {
     if (!fs::exists(fs::path(path) / name, error)) continue;
     return Diagnostic{.code = "E566",
                       .where = path,
                       .found = std::string(name) + " is there already",
                       .needed = "and a run is never overwritten",
-                      .hint = "name another --run-dir, or remove this one"};
+                      .hint =
+                          "go on in it with --resume, or name another "
+                          "--run-dir"};
   }
   fs::create_directories(path, error);
   if (error) throw IoError("cannot make " + path + ": " + error.message());
   write_file(path + "/config.toml", print_run_config(config));
   RunDirectory directory(path);
   directory.write_state("running", 0, 0);
+  return directory;
+}
+
+RunDirectory RunDirectory::resume(const std::string& path,
+                                  const RunConfig& config, int steps_done) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) throw IoError("cannot make " + path + ": " + error.message());
+  write_file(path + "/config.toml", print_run_config(config));
+  const Result<std::string> metrics = read_file(path + "/metrics.jsonl");
+  write_file(path + "/metrics.jsonl",
+             metrics ? metrics_until(*metrics, steps_done) : "");
+  RunDirectory directory(path);
+  directory.write_state("running", steps_done, 0);
   return directory;
 }
 
@@ -74,8 +101,7 @@ void RunDirectory::add_metrics(const StepReport& report) {
     line += ",\"eval_loss\":" + json_number(*report.evaluation_loss);
   }
   if (report.skipped) line += ",\"skipped\":true";
-  metrics_ << line + "}\n" << std::flush;
-  if (!metrics_) throw IoError("cannot write " + file("metrics.jsonl"));
+  metrics_.append(line + "}\n");
 }
 
 bool RunDirectory::was_ended() const {
@@ -89,10 +115,18 @@ void RunDirectory::write_weights(
   std::vector<TensorView> views;
   views.reserve(weights.size());
   for (const NamedTensor& tensor : weights) views.push_back(view_of(tensor));
-  const Diagnostics errors =
-      write_hf_directory(file("weights"), setup.hf_shape, views);
-  // create() made sure that there is none.
-  if (!errors.empty()) throw IoError(to_string(errors[0]));
+  // Those of the run that this one went on from stay until these are there.
+  namespace fs = std::filesystem;
+  const std::string fresh = file("weights.new");
+  try {
+    fs::remove_all(fresh);
+    const Diagnostics errors = write_hf_directory(fresh, setup.hf_shape, views);
+    if (!errors.empty()) throw IoError(to_string(errors[0]));
+    fs::remove_all(file("weights"));
+    fs::rename(fresh, file("weights"));
+  } catch (const fs::filesystem_error& error) {
+    throw IoError(std::string("cannot write weights: ") + error.what());
+  }
 }
 
 }  // namespace chimera

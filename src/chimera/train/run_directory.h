@@ -1,14 +1,15 @@
 // What a run leaves behind:
 //   config.toml     the resolved configuration
 //   metrics.jsonl   one object a step, flushed as it goes
-//   state.json      {"state":"running|done|failed","step":12,"exit":0}
+//   state.json      {"state":"running|done|saved|failed","step":12,"exit":0}
+//   checkpoints/    with run.save_every, or when it was told to save
 //   trace.json      with run.trace: open it in ui.perfetto.dev
 //   weights/        at the end: a Hugging Face directory
 #pragma once
 
-#include <fstream>
 #include <string>
 
+#include "chimera/base/files.h"
 #include "chimera/base/result.h"
 #include "chimera/train/setup.h"
 #include "chimera/train/train.h"
@@ -16,7 +17,7 @@
 namespace chimera {
 
 struct RunState {
-  std::string state;  // running, done, failed
+  std::string state;  // running, done, saved, failed
   int step = 0;
   int exit_code = 0;
 };
@@ -30,6 +31,12 @@ class RunDirectory {
   // Throws IoError.
   [[nodiscard]] static Result<RunDirectory> create(const std::string& path,
                                                    const RunConfig& config);
+
+  // Goes on in it, or makes it: metrics of later steps than `steps_done` are
+  // dropped, as they will come again. Throws IoError.
+  [[nodiscard]] static RunDirectory resume(const std::string& path,
+                                           const RunConfig& config,
+                                           int steps_done);
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string file(const std::string& name) const {
@@ -49,10 +56,11 @@ class RunDirectory {
                      const std::vector<NamedTensor>& weights) const;
 
  private:
-  explicit RunDirectory(std::string path);
+  explicit RunDirectory(std::string path)
+      : path_(std::move(path)), metrics_(file("metrics.jsonl")) {}
 
   std::string path_;
-  std::ofstream metrics_;
+  AppendFile metrics_;
 };
 
 }  // namespace chimera

@@ -1,6 +1,7 @@
 #include "chimera/train/run_schedule.h"
 
 #include <algorithm>
+#include <set>
 
 #include "chimera/base/files.h"
 #include "chimera/plan/plan_order.h"
@@ -67,8 +68,9 @@ Result<Schedule> read_schedule(const ScheduleConfig& config) {
 }
 
 // What makes an update wait for the vote of all workers.
-bool vote_gates_update(const RunConfig& config) {
-  return config.train.clip > 0 || config.train.on_nan == OnNan::kSkip;
+bool vote_gates_update(const RunConfig& config, const Schedule& schedule) {
+  return config.train.clip > 0 || config.train.on_nan == OnNan::kSkip ||
+         (config.run.recover && why_no_recovery(config, schedule).empty());
 }
 
 Diagnostics check_asynchronous(const RunConfig& config,
@@ -160,8 +162,9 @@ Diagnostics check_lowered(const RunConfig& config, const Schedule& lowered,
        "model.tie_embeddings = false");
   need(recomputes || !config.schedule.recompute, "no R, which it needs",
        "schedule.recompute = true");
-  need(gated || !vote_gates_update(config), "no vote before its updates",
-       "train.clip and train.on_nan = \"skip\" need it");
+  need(gated || !vote_gates_update(config, lowered),
+       "no vote before its updates",
+       "train.clip, train.on_nan = \"skip\" and run.recover need it");
   return errors;
 }
 
@@ -204,7 +207,7 @@ Result<Schedule> make_run_schedule(const RunConfig& config,
       .sync = static_cast<Sync>(index_of(sync_names(), asked.sync)),
       .recompute = asked.recompute,
       .tied = tied,
-      .vote_gates_update = vote_gates_update(config),
+      .vote_gates_update = vote_gates_update(config, *schedule),
       .costs = &costs};
   if (!is_read && is_planned(*schedule)) {
     const double cap = *resolve(spec_of(asked))->cap;
@@ -242,6 +245,27 @@ Result<Schedule> make_replanned_schedule(const RunConfig& config,
                   "is asynchronous, and the run is not");
   }
   return schedule;
+}
+
+std::string why_no_recovery(const RunConfig& config, const Schedule& schedule) {
+  if (is_asynchronous(schedule)) {
+    return "the stages of " + schedule.scheme + " update at different times";
+  }
+  if (config.train.shard_update) {
+    return "with train.shard_update a worker alone has the optimizer's state "
+           "of its shard";
+  }
+  if (schedule.width > 1) return "";
+  for (int stage = 0; stage < schedule.stages(); ++stage) {
+    std::set<int> holders;
+    for (int pipe = 0; pipe < schedule.pipes(); ++pipe) {
+      holders.insert(schedule.placement.worker(pipe, stage));
+    }
+    if (holders.size() == 1) {
+      return "stage " + std::to_string(stage) + " lives on one worker only";
+    }
+  }
+  return "";
 }
 
 Costs emulated_costs(const RunConfig& config, const Schedule& schedule) {

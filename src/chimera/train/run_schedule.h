@@ -1,6 +1,8 @@
 // The schedule that a run.toml asks for, lowered and proven. Torch-free.
 #pragma once
 
+#include <string>
+
 #include "chimera/base/result.h"
 #include "chimera/config/run_config.h"
 #include "chimera/schedule/costs.h"
@@ -36,6 +38,12 @@ struct RunScheduleOptions {
 // REQUIRES: options.running is there.
 [[nodiscard]] Result<Schedule> make_replanned_schedule(
     const RunConfig& config, const RunScheduleOptions& options);
+
+// Why the workers that are left could not save the run when one is lost; empty
+// if they can: every stage has two holders at least, each with all there is to
+// save, and all update at once.
+[[nodiscard]] std::string why_no_recovery(const RunConfig& config,
+                                          const Schedule& schedule);
 
 // The times of emulated stages as the simulator takes them, in seconds.
 // REQUIRES: an emulated model that make_run_schedule took.

@@ -6,6 +6,7 @@
 #include "chimera/train/data/data_source.h"
 #include "chimera/train/model_setup.h"
 #include "chimera/train/optimizers.h"
+#include "chimera/train/resume.h"
 #include "chimera/train/run_schedule.h"
 
 namespace chimera {
@@ -15,16 +16,18 @@ void append(Diagnostics& errors, const Diagnostics& more) {
   errors.insert(errors.end(), more.begin(), more.end());
 }
 
-// Keys of the contract whose work is not built yet must not be passed over.
+// What cannot be asked of a model that has no weights.
 Diagnostics check_possible(const RunConfig& config) {
+  if (config.model.kind != ModelKind::kEmulated) return {};
   Diagnostics errors;
-  const auto refuse = [&](const std::string& found, const std::string& needed) {
-    errors.push_back({.code = "E564", .found = found, .needed = needed});
+  const auto refuse = [&](const std::string& found) {
+    errors.push_back({.code = "E564",
+                      .found = found,
+                      .needed = "is for models with weights: an emulated one "
+                                "has nothing to save"});
   };
-  if (config.run.save_every > 0) {
-    refuse("run.save_every", "is to come: weights are written at the end");
-  }
-  if (config.run.recover) refuse("run.recover", "is to come");
+  if (config.run.save_every > 0) refuse("run.save_every");
+  if (config.run.recover) refuse("run.recover");
   return errors;
 }
 
@@ -49,6 +52,7 @@ Diagnostics set_up_data(RunSetup& setup) {
                       .seq = shape.seq,
                       .vocab = shape.vocab,
                       .global_batch = setup.global_batch(),
+                      .shift = setup.start.sample_shift,
                       .seed = setup.config.train.seed};
   Diagnostics errors;
   const auto open = [&](std::shared_ptr<const BatchSource>& source) {
@@ -73,6 +77,7 @@ Diagnostics set_up_data(RunSetup& setup) {
   if (!setup.config.data.eval_path.empty()) {
     options.path = setup.config.data.eval_path;
     options.order = SampleOrder::kSequential;
+    options.shift = 0;
     open(setup.evaluation);
   }
   return errors;
@@ -99,6 +104,13 @@ Diagnostics set_up_schedule(RunSetup& setup, const SetupOptions& options) {
       std::max(1, options.host_cores / ranks));
   // What was open is settled now, and saved with the run.
   setup.config.train.threads = setup.threads;
+  if (setup.config.run.recover) {
+    const std::string reason = why_no_recovery(setup.config, setup.schedule);
+    setup.recovers = reason.empty();
+    if (!reason.empty()) {
+      setup.notices.push_back("run.recover is off: " + reason);
+    }
+  }
   ScheduleConfig& settled = setup.config.schedule;
   settled.depth = setup.schedule.depth;
   settled.micros = setup.schedule.micros;
@@ -141,6 +153,9 @@ Result<std::unique_ptr<RunSetup>> set_up(const RunConfig& config,
     return setup;
   }
   append(errors, set_up_cut(*setup));
+  if (!options.checkpoint.empty()) {
+    append(errors, set_up_resume(*setup, options.checkpoint));
+  }
   append(errors, set_up_data(*setup));
   if (!errors.empty()) return errors;
   return setup;
@@ -167,7 +182,17 @@ Result<std::unique_ptr<RunSetup>> set_up(const RunConfig& config,
   setup->model = model_of(std::move(own.layers));
   append(errors, set_up_cut(*setup));
   if (!errors.empty()) return errors;
-  setup->init = init_from(setup->model, config.train.seed);
+  setup->start.init = init_from(setup->model, config.train.seed);
+  if (!options.checkpoint.empty()) {
+    append(errors, set_up_resume(*setup, options.checkpoint));
+    if (errors.empty() && setup->start.sample_shift != 0) {
+      errors.push_back({.code = "E564",
+                        .found = "another mini-batch size than the "
+                                 "checkpoint's",
+                        .needed = "is not possible with data of one's own"});
+    }
+    if (!errors.empty()) return errors;
+  }
   setup->data = own.data ? own.data : numbered_samples(setup->global_batch());
   setup->evaluation = own.evaluation;
   return setup;
@@ -183,13 +208,15 @@ TorchComputeOptions compute_options(const RunSetup& setup,
           .seed = train.seed,
           .dtype = dtype,
           .threads = setup.threads,
-          .init = setup.init,
+          .init = setup.start.init,
           .training = setup.data,
           .evaluation = setup.evaluation,
           .optimizer = make_optimizer(train),
           .clip = train.clip,
           .on_nan = train.on_nan,
           .shard_update = train.shard_update,
+          .restored = setup.start.restored,
+          .sample_shift = setup.start.sample_shift,
           .on_gradient = {}};
 }
 

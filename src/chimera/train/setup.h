@@ -23,6 +23,15 @@
 
 namespace chimera {
 
+// Where training begins: fresh weights, or those of a checkpoint.
+struct StartPoint {
+  int step = 0;  // steps done
+  ParameterInit init;
+  std::shared_ptr<const RestoredState> restored;  // null if fresh
+  // Of sample numbers: those before may have come in other mini-batches.
+  std::int64_t sample_shift = 0;
+};
+
 struct RunSetup {
   RunConfig config;   // with the shape filled in
   Schedule schedule;  // lowered
@@ -39,7 +48,9 @@ struct RunSetup {
   std::vector<int> cut;  // first layer of each stage
   std::shared_ptr<const BatchSource> data;
   std::shared_ptr<const BatchSource> evaluation;  // may be null
-  ParameterInit init;
+  StartPoint start;
+  // The workers that are left save the run when one is lost.
+  bool recovers = false;
   std::vector<std::string> notices;  // for the user
 
   [[nodiscard]] bool is_emulated() const { return !emulated.empty(); }
@@ -48,7 +59,8 @@ struct RunSetup {
 
 struct SetupOptions {
   int host_cores = 1;
-  int ranks_here = 0;  // that share them; 0 = all ranks of the run
+  int ranks_here = 0;           // that share them; 0 = all ranks of the run
+  std::string checkpoint = {};  // to go on from; empty: from the begin
 };
 
 // REQUIRES: check_for_training() is content.

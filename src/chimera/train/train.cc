@@ -3,10 +3,14 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <future>
 #include <limits>
+#include <mutex>
+#include <thread>
 
+#include "chimera/comm/comm_error.h"
 #include "chimera/exec/gather.h"
 #include "chimera/exec/run_threads.h"
 #include "chimera/exec/worker.h"
@@ -14,8 +18,12 @@
 #include "chimera/simulate/simulate.h"
 #include "chimera/trace/measure.h"
 #include "chimera/trace/merge.h"
+#include "chimera/train/checkpoint/catalog.h"
+#include "chimera/train/checkpoint/recovery.h"
 #include "chimera/train/collect.h"
 #include "chimera/train/learning_rate.h"
+#include "chimera/train/replicas.h"
+#include "chimera/train/resume.h"
 #include "chimera/train/run_schedule.h"
 
 namespace chimera {
@@ -27,6 +35,8 @@ constexpr int kEvaluationOffset = 1 << 30;
 constexpr int kPeaks = kEvaluationOffset - 10;
 constexpr int kWeights = kEvaluationOffset - 11;
 constexpr int kReplanned = kEvaluationOffset - 12;
+// Of comparisons: one for each step, downwards.
+constexpr int kReplicas = -(1 << 30);
 
 bool are_finite(const std::vector<NamedTensor>& weights) {
   return std::all_of(weights.begin(), weights.end(),
@@ -56,11 +66,8 @@ class Training {
       : setup_(setup),
         hooks_(hooks),
         site_(site),
-        ranks_(num_ranks(setup.schedule)) {
-    if (!setup.is_emulated()) {
-      compute_.emplace(compute_options(setup, at::kFloat));
-    }
-  }
+        ranks_(num_ranks(setup.schedule)),
+        start_(setup.start) {}
 
   TrainOutcome run();
 
@@ -72,21 +79,38 @@ class Training {
     Clock::time_point last_vote;
     std::optional<BadStep> bad;
     bool stopped = false;
+    bool wants_save = false;       // before it stops
+    std::optional<Saving> saving;  // not if there is nothing to save
+    std::unique_ptr<RankPrograms> programs;
+    std::optional<TraceClock> clock;
     std::optional<StepReport> report;  // waits for its step's evaluation
   };
 
   void run_rank(const RankSite& site);
+  [[nodiscard]] int run_steps(const RankSite& site, Worker& worker,
+                              RankState& state);
+  void survive(const RankSite& site, Worker& worker, const RankState& state);
+  [[nodiscard]] int wait_for_lost() const;
+  void go_on_after(const std::string& reason);
+  void add_to_ballot(RankState& state, Ballot& ballot) const;
+  [[nodiscard]] bool is_saved(const RankState& state, int steps_done) const;
+  [[nodiscard]] bool is_compared(const RankState& state, int steps_done) const;
+  void note_outcome(const RankState& state, int rank, int steps);
   void evaluate(Worker& worker, const Program& program, RankState& state,
                 int steps_done);
   void tell(RankState& state) const;
   void note_vote(RankState& state, int rank, const VoteResult& result);
   [[nodiscard]] StepReport report_of(RankState& state,
                                      const VoteResult& result) const;
-  [[nodiscard]] int next_stop(int step) const;
+  [[nodiscard]] int next_stop(const RankState& state, int step) const;
   // Whether an evaluation follows once so many steps are done.
   [[nodiscard]] bool is_evaluated(int steps_done) const;
   [[nodiscard]] int evaluation_steps() const;
   void run_ranks();
+  [[nodiscard]] const std::string& run_dir() const {
+    return site_.run_dir.empty() ? setup_.config.run.dir : site_.run_dir;
+  }
+  [[nodiscard]] int replan_step() const;
   [[nodiscard]] bool keeps_events() const;
   [[nodiscard]] Trace gather_trace(const Worker& worker, TraceClock& clock,
                                    const Schedule& schedule, int steps) const;
@@ -99,12 +123,25 @@ class Training {
   const TrainHooks& hooks_;
   const TrainSite& site_;
   int ranks_;
-  std::optional<TorchComputeOptions> compute_;
+  StartPoint start_;
+  std::optional<TorchComputeOptions> compute_;  // not if emulated
   TrainOutcome outcome_;  // written by rank 0, or the one rank that is here
+  // Where ranks are threads, and one has failed.
+  std::atomic<int> lost_ = -1;  // that one
+  std::mutex mutex_;
+  std::optional<Recovered> recovered_;  // guarded by mutex_ while they run
+  int last_recovery_ = -1;              // the step that it went on from
 };
 
 TrainOutcome Training::run() {
-  run_ranks();
+  for (bool done = false; !done;) {
+    try {
+      run_ranks();
+      done = true;
+    } catch (const std::exception& error) {
+      go_on_after(error.what());
+    }
+  }
   // An asynchronous run may break in the rounds that drain it, after its votes.
   if (!outcome_.bad && !are_finite(outcome_.weights)) {
     outcome_.bad = BadStep{.step = outcome_.steps};
@@ -116,6 +153,13 @@ TrainOutcome Training::run() {
 }
 
 void Training::run_ranks() {
+  if (!setup_.is_emulated()) {
+    TorchComputeOptions options = compute_options(setup_, at::kFloat);
+    options.init = start_.init;
+    options.restored = start_.restored;
+    options.sample_shift = start_.sample_shift;
+    compute_.emplace(std::move(options));
+  }
   const auto make = [this](int rank) {
     return setup_.is_emulated()
                ? make_emulated(setup_.schedule, setup_.emulated)
@@ -141,54 +185,190 @@ void Training::run_ranks() {
 void Training::run_rank(const RankSite& site) {
   const int rank = site.transport.rank();
   RankState state{.last_vote = Clock::now()};
+  if (compute_ && !run_dir().empty()) {
+    state.saving.emplace(setup_, start_, run_dir(), site.transport,
+                         hooks_.saves);
+  }
   Worker worker(
       site.transport, site.compute,
       {.recorder = {.keep_events = keeps_events()},
        .on_vote = [&](const VoteResult& vote) { note_vote(state, rank, vote); },
-       .wants_stop = hooks_.wants_stop,
+       .on_ballot = [&](Ballot& ballot) { add_to_ballot(state, ballot); },
        .flight = hooks_.flight ? hooks_.flight(rank) : nullptr,
-       .rank_names = site_.rank_names});
-  std::optional<TraceClock> clock;
-  if (keeps_events()) clock.emplace(site.transport);
-  auto programs = std::make_unique<RankPrograms>(setup_.schedule, rank);
-  const int steps = *setup_.config.train.steps;
-  int step = 0;
-  while (step < steps && !state.stopped) {
-    step =
-        worker.run(programs->training, {.first = step, .end = next_stop(step)});
-    if (is_evaluated(step) && !state.bad)
-      evaluate(worker, programs->evaluation, state, step);
-    tell(state);
-    const bool ends = step == steps || state.stopped || state.bad;
-    if (step == setup_.config.schedule.replan_after && !ends) {
-      programs = std::make_unique<RankPrograms>(
-          replan(worker, *clock, site.transport, state), rank);
+       .rank_names = site_.rank_names,
+       .steps_before = start_.step});
+  const bool is_later = setup_.later && start_.step >= replan_step();
+  state.programs = std::make_unique<RankPrograms>(
+      is_later ? *setup_.later : setup_.schedule, rank);
+  try {
+    if (keeps_events()) state.clock.emplace(site.transport);
+    const int steps = run_steps(site, worker, state);
+    if (state.saving) state.saving->finish();
+    note_outcome(state, rank, steps);
+    const Schedule& last = state.programs->schedule;
+    if (setup_.config.run.trace) {
+      Trace trace = gather_trace(worker, *state.clock, last, steps);
+      if (rank == 0) {
+        outcome_.trace = std::move(trace);
+        outcome_.schedule = last;
+      }
     }
+    collect_rest(worker, site.transport);
+  } catch (const AbortedError&) {
+    if (setup_.recovers && state.saving) survive(site, worker, state);
+    throw;
+  } catch (const std::exception&) {
+    int none = -1;
+    lost_.compare_exchange_strong(none, rank);
+    throw;
   }
-  if (rank == 0 || site_.own != nullptr) {
-    outcome_.steps = step;
-    outcome_.bad = state.bad;
-    outcome_.interrupted = state.stopped && !state.bad;
-  }
-  if (setup_.config.run.trace) {
-    Trace trace = gather_trace(worker, *clock, programs->schedule, step);
-    if (rank == 0) {
-      outcome_.trace = std::move(trace);
-      outcome_.schedule = programs->schedule;
-    }
-  }
-  collect_rest(worker, site.transport);
 }
 
-// Training pauses for evaluations, and to plan again.
-int Training::next_stop(int step) const {
+// Returns the steps done.
+int Training::run_steps(const RankSite& site, Worker& worker,
+                        RankState& state) {
+  const int steps = *setup_.config.train.steps;
+  int step = start_.step;
+  while (step < steps && !state.stopped) {
+    step = worker.run(state.programs->training,
+                      {.first = step, .end = next_stop(state, step)});
+    if (is_evaluated(step) && !state.bad)
+      evaluate(worker, state.programs->evaluation, state, step);
+    tell(state);
+    if (is_compared(state, step)) {
+      compare_replicas(
+          {*compute_, state.programs->training, step, kReplicas - step}, worker,
+          site.transport);
+      state.last_vote = Clock::now();
+    }
+    if (is_saved(state, step)) {
+      state.saving->save({step, site.compute.updates()},
+                         worker.state(state.programs->training));
+    }
+    const bool ends = step == steps || state.stopped || state.bad;
+    if (step == replan_step() && !ends) {
+      state.programs = std::make_unique<RankPrograms>(
+          replan(worker, *state.clock, site.transport, state),
+          site.transport.rank());
+    }
+  }
+  return step;
+}
+
+// Another rank is lost: together the others save what all had agreed on.
+void Training::survive(const RankSite& site, Worker& worker,
+                       const RankState& state) {
+  const int rank = site.transport.rank();
+  const int lost = site_.lost ? site_.lost() : wait_for_lost();
+  if (lost < 0 || lost == rank) return;
+  std::vector<int> survivors;
+  for (int other = 0; other < ranks_; ++other) {
+    if (other != lost) survivors.push_back(other);
+  }
+  const Recovery recovery(
+      {.run_dir = run_dir(),
+       .rank = rank,
+       .survivors = survivors,
+       .keep = setup_.config.run.keep,
+       .patience = std::chrono::duration<double>(setup_.config.run.timeout_s)});
+  const Testimony best =
+      recovery.agree({worker.votes_read(), worker.last_vote()});
+  const Program& program = state.programs->training;
+  worker.finish_updates(program, best.steps, best.vote);
+  const std::string path = recovery.save(
+      manifest_head(setup_, start_, {best.steps, site.compute.updates()}),
+      worker.state(program, lost));
+  const Recovered recovered{.rank = lost, .step = best.steps, .path = path};
+  if (site_.own != nullptr) {
+    if (hooks_.on_recovered) hooks_.on_recovered(recovered);
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  recovered_ = recovered;
+}
+
+// Of threads: it has woken the others before it could say so.
+int Training::wait_for_lost() const {
+  const Clock::time_point deadline = Clock::now() + std::chrono::seconds(10);
+  while (lost_ < 0 && Clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return lost_;
+}
+
+// In a catch block: all threads have ended, and if the others could save the
+// run without the one that failed, all begin again from there. What fails again
+// at the same step is thrown.
+void Training::go_on_after(const std::string& reason) {
+  if (!recovered_ || recovered_->step <= last_recovery_) throw;
+  last_recovery_ = recovered_->step;
+  recovered_->reason = reason;
+  if (hooks_.on_recovered) hooks_.on_recovered(*recovered_);
+  start_ = read_start(setup_, recovered_->path).value();
+  tidy_checkpoints(run_dir(), {});
+  recovered_.reset();
+  lost_ = -1;
+  outcome_ = {};
+}
+
+void Training::note_outcome(const RankState& state, int rank, int steps) {
+  if (rank != 0 && site_.own == nullptr) return;
+  outcome_.steps = steps;
+  outcome_.bad = state.bad;
+  outcome_.interrupted = state.stopped && !state.bad;
+  outcome_.wants_save = state.wants_save && state.saving.has_value();
+  if (rank != 0 || !state.saving) return;
+  outcome_.has_unsaved = state.saving->has_failed();
+  if (state.saving->saved_step() > 0) {
+    outcome_.saved = state.saving->saved_step();
+  }
+}
+
+void Training::add_to_ballot(RankState& state, Ballot& ballot) const {
+  const Wish wish = hooks_.wish ? hooks_.wish() : Wish::kGoOn;
+  if (wish != Wish::kGoOn) ballot.stop += 1;
+  if (wish == Wish::kSaveAndEnd) ballot.save += 1;
+  if (state.saving) state.saving->add_to(ballot);
+}
+
+// Whether a checkpoint follows once so many steps are done: also at the end, so
+// that a run can be continued with more steps.
+bool Training::is_saved(const RankState& state, int steps_done) const {
+  if (!state.saving || state.bad) return false;
+  if (state.stopped && state.wants_save) return true;
+  const int every = setup_.config.run.save_every;
+  return every > 0 && (steps_done % every == 0 || state.stopped ||
+                       steps_done == *setup_.config.train.steps);
+}
+
+// Nothing is saved that has not been compared.
+bool Training::is_compared(const RankState& state, int steps_done) const {
+  if (!compute_ || state.bad) return false;
+  const int every = setup_.config.run.check_every;
+  return is_saved(state, steps_done) || (every > 0 && steps_done % every == 0);
+}
+
+// Training pauses for evaluations, comparisons, to save, and to plan again.
+int Training::next_stop(const RankState& state, int step) const {
   int stop = *setup_.config.train.steps;
+  if (state.saving) stop = std::min(stop, state.saving->next(step));
   const int every = setup_.config.train.eval_every;
   if (every > 0 && setup_.evaluation) {
     stop = std::min(stop, (step / every + 1) * every);
   }
-  const int replan_after = setup_.config.schedule.replan_after;
-  return step < replan_after ? std::min(stop, replan_after) : stop;
+  const int compare_every = setup_.config.run.check_every;
+  if (compute_ && compare_every > 0) {
+    stop = std::min(stop, (step / compare_every + 1) * compare_every);
+  }
+  return step < replan_step() ? std::min(stop, replan_step()) : stop;
+}
+
+// After so many steps of this run; but to repeat an earlier choice, when it was
+// made.
+int Training::replan_step() const {
+  const int after = setup_.config.schedule.replan_after;
+  if (after == 0) return 0;
+  return setup_.later ? after : start_.step + after;
 }
 
 bool Training::keeps_events() const {
@@ -198,7 +378,7 @@ bool Training::keeps_events() const {
 // Rank 0 plans with what all have measured, and tells all.
 Schedule Training::replan(Worker& worker, TraceClock& clock,
                           Transport& transport, RankState& state) const {
-  const int steps = setup_.config.schedule.replan_after;
+  const int steps = replan_step();
   const Trace trace = gather_trace(worker, clock, setup_.schedule, steps);
   worker.recorder().forget(/*keep=*/setup_.config.run.trace);
   Replanned next{.step = steps, .is_repeated = setup_.later.has_value()};
@@ -274,6 +454,8 @@ void Training::note_vote(RankState& state, int rank, const VoteResult& result) {
     }
   }
   if (vote.stop > 0) state.stopped = true;
+  if (vote.save > 0) state.wants_save = true;
+  if (state.saving) state.saving->note(vote);
   if (rank != 0) return;
   StepReport report = report_of(state, result);
   report.skipped = bad && setup_.config.train.on_nan == OnNan::kSkip;

@@ -10,6 +10,7 @@
 #include "chimera/exec/flight_recorder.h"
 #include "chimera/model/torch_compute.h"
 #include "chimera/trace/trace.h"
+#include "chimera/train/saving.h"
 #include "chimera/train/setup.h"
 
 namespace chimera {
@@ -43,12 +44,27 @@ struct Replanned {
   double after_s = 0;        // and in the new one
 };
 
+// What the world outside wants of a run.
+enum class Wish { kGoOn, kEnd, kSaveAndEnd };
+
+// A worker was lost, and the others have saved the run without it.
+struct Recovered {
+  int rank = 0;  // that was lost
+  int step = 0;  // steps done
+  std::string path;
+  std::string reason;  // what it died of, where ranks are threads
+};
+
 struct TrainHooks {
   // Called on the thread of rank 0.
   std::function<void(const StepReport& report)> on_step;
   std::function<void(const Replanned& replanned)> on_replan;
   // Whether to end after this step. Called on every rank's thread.
-  std::function<bool()> wants_stop;
+  std::function<Wish()> wish;
+  SaveHooks saves;
+  // Where ranks are threads: on the calling thread, before the run goes on.
+  // Else on the rank's own thread, after which train() throws.
+  std::function<void(const Recovered& recovered)> on_recovered;
   // Where a rank notes its actions; may be empty, or give null.
   std::function<FlightRecorder*(int rank)> flight;
 };
@@ -57,17 +73,24 @@ struct TrainHooks {
 struct TrainSite {
   Transport* own = nullptr;             // this process is this one rank
   std::vector<std::string> rank_names;  // in messages; may be empty
+  // Where checkpoints go; empty: config.run.dir.
+  std::string run_dir;
+  // Once waits were aborted: the rank that is lost, -1 if none is.
+  std::function<int()> lost;
 };
 
 // Where ranks are processes, only that of rank 0 knows what stands below
-// `interrupted`.
+// `wants_save`.
 struct TrainOutcome {
   int steps = 0;  // done
   std::optional<BadStep> bad;
   bool interrupted = false;
-  Trace trace;                       // empty unless run.trace
-  Schedule schedule;                 // what it is a trace of
-  std::vector<double> peaks;         // [rank]: activations held
+  bool wants_save = false;    // it was interrupted to be continued
+  std::optional<int> saved;   // the newest step in a checkpoint of this run
+  bool has_unsaved = false;   // some checkpoint could not be written
+  Trace trace;                // empty unless run.trace
+  Schedule schedule;          // what it is a trace of
+  std::vector<double> peaks;  // [rank]: activations held
   std::vector<NamedTensor> weights;  // of the whole model; not if emulated
 };
 

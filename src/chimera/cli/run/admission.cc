@@ -10,6 +10,7 @@
 #include "chimera/cli/exit_codes.h"
 #include "chimera/cli/run/build_id.h"
 #include "chimera/cli/run/failure.h"
+#include "chimera/cli/run/resume_point.h"
 #include "chimera/cli/run/run_config.h"
 #include "chimera/exec/program.h"
 #include "chimera/train/handshake.h"
@@ -68,7 +69,8 @@ int print_own_errors(const std::vector<RankReport>& reports) {
 
 class Admitting {
  public:
-  explicit Admitting(MpiSession& session) : session_(session) {}
+  Admitting(MpiSession& session, bool resume)
+      : session_(session), resume_(resume) {}
 
   [[nodiscard]] Admission run(const Result<RunConfig>& config);
 
@@ -77,15 +79,23 @@ class Admitting {
   [[nodiscard]] RankReport set_up_run(const Result<RunConfig>& config);
   [[nodiscard]] bool has_right_size();
   [[nodiscard]] Verdict judge(const std::vector<RankReport>& reports);
+  [[nodiscard]] int choose_checkpoint(const Result<RunConfig>& config,
+                                      std::chrono::seconds deadline);
 
   MpiSession& session_;
+  bool resume_;
+  ResumePoint point_;  // rank 0's; on others only which checkpoint
   Admission admission_;
 };
 
 Admission Admitting::run(const Result<RunConfig>& config) {
-  const RankReport mine = prepare(config);
   const std::chrono::seconds deadline(
       config ? static_cast<long>(std::ceil(config->run.timeout_s)) : 300);
+  if (resume_) {
+    admission_.exit_code = choose_checkpoint(config, deadline);
+    if (admission_.exit_code != kExitDone) return std::move(admission_);
+  }
+  const RankReport mine = prepare(config);
   std::vector<RankReport> reports;
   for (const std::string& bytes : session_.gather(pack(mine), deadline)) {
     reports.push_back(unpack(bytes));
@@ -97,6 +107,24 @@ Admission Admitting::run(const Result<RunConfig>& config) {
   admission_.run_dir = verdict.run_dir;
   admission_.hosts = verdict.hosts;
   return std::move(admission_);
+}
+
+// Rank 0 reads them, and all take the one that it finds.
+int Admitting::choose_checkpoint(const Result<RunConfig>& config,
+                                 std::chrono::seconds deadline) {
+  std::vector<std::string> choice{std::to_string(kExitDone), ""};
+  if (session_.rank() == 0 && config) {
+    const Result<ResumePoint> found = find_resume_point(config->run.dir);
+    if (found) {
+      point_ = *found;
+      choice[1] = point_.checkpoint;
+    } else {
+      choice[0] = std::to_string(print_run_errors(found.errors()));
+    }
+  }
+  choice = unpack_texts(session_.broadcast(pack(choice), deadline));
+  point_.checkpoint = choice.at(1);
+  return std::stoi(choice.at(0));
 }
 
 // What is thrown here is a report, too: the others wait for one.
@@ -117,7 +145,8 @@ RankReport Admitting::prepare(const Result<RunConfig>& config) {
 
 RankReport Admitting::set_up_run(const Result<RunConfig>& config) {
   Result<std::unique_ptr<RunSetup>> setup =
-      config ? set_up_here(*config, session_.ranks_here()) : config.errors();
+      config ? set_up_here(*config, point_.checkpoint, session_.ranks_here())
+             : config.errors();
   RankReport report;
   if (setup) {
     admission_.setup = std::move(setup).value();
@@ -161,10 +190,11 @@ Verdict Admitting::judge(const std::vector<RankReport>& reports) {
   }
   verdict.run_dir = admission_.setup->config.run.dir;
   try {
-    Result<RunDirectory> created =
-        RunDirectory::create(verdict.run_dir, admission_.setup->config);
+    Result<RunDirectory> created = open_run_directory(
+        verdict.run_dir, *admission_.setup, resume_ ? &point_ : nullptr);
     if (created) {
       admission_.directory.emplace(std::move(created).value());
+      if (resume_) admission_.resumed = resume_text(point_, *admission_.setup);
     } else {
       verdict.exit_code = print_run_errors(created.errors());
     }
@@ -178,8 +208,9 @@ Verdict Admitting::judge(const std::vector<RankReport>& reports) {
 
 }  // namespace
 
-Admission admit(MpiSession& session, const Result<RunConfig>& config) {
-  return Admitting(session).run(config);
+Admission admit(MpiSession& session, const Result<RunConfig>& config,
+                bool resume) {
+  return Admitting(session, resume).run(config);
 }
 
 }  // namespace chimera

@@ -20,6 +20,7 @@ struct Admission {
   std::unique_ptr<RunSetup> setup;
   std::optional<RunDirectory> directory;  // on rank 0
   std::string run_dir;                    // rank 0's
+  std::string resumed;                    // from where it goes on, in words
   std::vector<std::string> hosts;         // [rank]
 };
 
@@ -27,6 +28,6 @@ struct Admission {
 // wrong: a wrong number of ranks on every rank, all else on rank 0. Throws
 // TimeoutError.
 [[nodiscard]] Admission admit(MpiSession& session,
-                              const Result<RunConfig>& config);
+                              const Result<RunConfig>& config, bool resume);
 
 }  // namespace chimera

@@ -8,6 +8,7 @@
 #include "chimera/base/files.h"
 #include "chimera/cli/exit_codes.h"
 #include "chimera/comm/comm_error.h"
+#include "chimera/train/replicas.h"
 
 namespace chimera {
 namespace {
@@ -40,6 +41,8 @@ Failure current_failure() {
     return {kExitPeer, error.what()};
   } catch (const IoError& error) {
     return {kExitDisk, error.what()};
+  } catch (const ReplicaError& error) {
+    return {kExitNumeric, error.what()};
   } catch (const std::bad_alloc&) {
     return out_of_memory();
   } catch (const std::system_error& error) {

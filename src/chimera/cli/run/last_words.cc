@@ -84,6 +84,11 @@ void LastWords::leave(int exit_code) const {
   _exit(exit_code);
 }
 
+void LastWords::leave_saved(int steps) const {
+  leave_state({"saved", steps, kExitSaved});
+  _exit(kExitSaved);
+}
+
 void LastWords::settle() {
   {
     const std::lock_guard lock(mutex_);
@@ -105,8 +110,8 @@ void LastWords::warn() {
   const std::string said =
       "asked to end (SIGTERM), but the step is not done: " +
       describe_progress(options_.schedule, options_.rank, progress) +
-      "; if the launcher kills it now, the weights are lost (kill -USR1 waits "
-      "for the step)";
+      "; if the launcher kills it now, what came after the last checkpoint is "
+      "lost (kill -USR1 waits for the step)";
   const std::string line = "warning: " + said + "\n";
   if (write(STDERR_FILENO, line.data(), line.size()) < 0) {
     // The files below say it, too.

@@ -35,6 +35,8 @@ class LastWords {
   // Where the rank stands may change afterwards: other threads still run.
   void speak(const Ending& ending);
   [[noreturn]] void leave(int exit_code) const;
+  // The others and this one have saved the run after so many steps.
+  [[noreturn]] void leave_saved(int steps) const;
 
   // The launcher has asked for the end, and will not wait for a long step: if
   // the run has not ended a moment later, says so, as this process may be gone

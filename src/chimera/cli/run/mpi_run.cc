@@ -13,6 +13,7 @@
 #include "chimera/cli/run/admission.h"
 #include "chimera/cli/run/failure.h"
 #include "chimera/cli/run/last_words.h"
+#include "chimera/cli/run/rescue.h"
 #include "chimera/cli/run/training.h"
 #include "chimera/cli/run/watchdog.h"
 #include "chimera/comm/bytes_payload.h"
@@ -40,7 +41,8 @@ class RankRun {
  private:
   void greet(Launcher launcher) const;
   [[nodiscard]] int train();
-  [[nodiscard]] int take_part(Transport& transport, Flights& flights);
+  [[nodiscard]] int take_part(Transport& transport, Flights& flights,
+                              Rescue& rescue);
   [[nodiscard]] MpiOptions transport_options();
   [[nodiscard]] std::vector<std::string> rank_names() const;
   [[nodiscard]] bool is_first() const { return session_.rank() == 0; }
@@ -74,7 +76,9 @@ void RankRun::greet(Launcher launcher) const {
       "MPI ranks on {} host{} ({}, {})", session_.hosts(),
       session_.hosts() == 1 ? "" : "s", name_of(launcher), session_.library());
   std::cerr << layout_text(*admission_.setup, ranks)
-            << "run directory: " << admission_.run_dir << '\n';
+            << "run directory: " << admission_.run_dir << '\n'
+            << admission_.resumed
+            << Rescue::warning(*admission_.setup, launcher);
 }
 
 std::vector<std::string> RankRun::rank_names() const {
@@ -120,15 +124,20 @@ int agree_on(int exit_code, Transport& transport) {
   }
 }
 
-int RankRun::take_part(Transport& transport, Flights& flights) {
+int RankRun::take_part(Transport& transport, Flights& flights, Rescue& rescue) {
   const int exit_code = run_training(
       {.setup = *admission_.setup,
        .directory = admission_.directory ? &*admission_.directory : nullptr,
        .flights = flights,
        .signals = signals_,
-       .site = {.own = &transport, .rank_names = rank_names()},
+       .site = {.own = &transport,
+                .rank_names = rank_names(),
+                .run_dir = admission_.run_dir,
+                .lost = [&] { return rescue.lost(); }},
+       .on_recovered =
+           [&](const Recovered& recovered) { rescue.finish(recovered); },
        .hosts = session_.hosts()});
-  if (is_first() && (exit_code == kExitDone || exit_code == kExitInterrupted)) {
+  if (is_first() && ends_well(exit_code)) {
     write_result(admission_.run_dir + "\n", "");
   }
   return exit_code;
@@ -143,14 +152,25 @@ int RankRun::train() {
                    .run_dir = admission_.run_dir,
                    .flights = flights});
   MpiOptions options = transport_options();
-  options.speak = [&](const Ending& ending) { words.speak(ending); };
-  options.leave = [&](int exit_code) { words.leave(exit_code); };
+  std::unique_ptr<MpiTransport> transport;
+  std::atomic<MpiTransport*> ready = nullptr;
+  Rescue rescue(admission_.setup->recovers, options.deadline);
+  options.speak = [&](const Ending& ending) {
+    words.speak(ending);
+    MpiTransport* at_work = ready;
+    if (at_work != nullptr && rescue.begin(ending, rank)) {
+      at_work->release(ending.reason);
+    }
+  };
+  options.leave = [&](int exit_code) {
+    const std::optional<int> saved = rescue.wait();
+    if (saved) words.leave_saved(*saved);
+    words.leave(exit_code);
+  };
   // A failure before the first step is said and left like any other.
   const auto fail = [&](int exit_code, const std::string& reason) {
     words.speak({.exit_code = exit_code, .origin = rank, .reason = reason});
   };
-  std::unique_ptr<MpiTransport> transport;
-  std::atomic<MpiTransport*> ready = nullptr;
   signals_.handle(
       {.on_terminate =
            [&] {
@@ -175,11 +195,13 @@ int RankRun::train() {
   ready = transport.get();
   int exit_code = kExitDone;
   try {
-    exit_code = take_part(*transport, flights);
+    exit_code = take_part(*transport, flights, rescue);
     words.settle();
     exit_code = agree_on(exit_code, *transport);
   } catch (const std::exception& error) {
     transport->abort(error.what());  // ends the process
+    rescue.give_up(error.what());    // unless the run was to be saved first
+    Rescue::wait_for_the_end();
   }
   const Watchdog watchdog("leaving the run", options.deadline);
   signals_.handle({.is_quiet = true});
@@ -189,7 +211,8 @@ int RankRun::train() {
 
 }  // namespace
 
-int train_as_rank(const Result<RunConfig>& config, Launcher launcher) {
+int train_as_rank(const Result<RunConfig>& config, bool resume,
+                  Launcher launcher) {
   Signals signals;  // before MPI's own threads
   const std::chrono::duration<double> deadline(config ? config->run.timeout_s
                                                       : 300);
@@ -199,7 +222,7 @@ int train_as_rank(const Result<RunConfig>& config, Launcher launcher) {
       const Watchdog watchdog("MPI_Init", deadline);
       session.emplace();
     }
-    Admission admission = admit(*session, config);
+    Admission admission = admit(*session, config, resume);
     int exit_code = admission.exit_code;
     if (exit_code == kExitDone) {
       exit_code =

@@ -13,7 +13,8 @@ namespace chimera {
 // code, the same on every rank; where a peer is lost it does not return.
 //   E571 another number of ranks than the schedule has workers
 //   E573 a build without MPI
-int train_as_rank(const Result<RunConfig>& config, Launcher launcher);
+int train_as_rank(const Result<RunConfig>& config, bool resume,
+                  Launcher launcher);
 
 // "Open MPI v4.1.4"; empty in a build without.
 [[nodiscard]] std::string mpi_library();

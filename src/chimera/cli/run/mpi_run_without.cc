@@ -4,7 +4,8 @@
 
 namespace chimera {
 
-int train_as_rank(const Result<RunConfig>& /*config*/, Launcher launcher) {
+int train_as_rank(const Result<RunConfig>& /*config*/, bool /*resume*/,
+                  Launcher launcher) {
   return print_errors(
       {{.code = "E573",
         .found = name_of(launcher),

@@ -25,19 +25,30 @@ Result<RunConfig> read_run_config(const RunRequest& request) {
 
 // All cores that are there, whatever this process is bound to.
 Result<std::unique_ptr<RunSetup>> set_up_here(const RunConfig& config,
+                                              const std::string& checkpoint,
                                               int ranks_here) {
   const long cores = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
   return set_up(config, {.host_cores = static_cast<int>(cores),
-                         .ranks_here = ranks_here});
+                         .ranks_here = ranks_here,
+                         .checkpoint = checkpoint});
 }
 
 int exit_code_of(const Diagnostics& errors) {
+  const auto all = [&](const auto& is_kind) {
+    return std::all_of(errors.begin(), errors.end(), is_kind);
+  };
   // E501 to E549 are about data files and Hugging Face directories.
-  const bool data_only =
-      std::all_of(errors.begin(), errors.end(), [](const Diagnostic& error) {
+  if (all([](const Diagnostic& error) {
         return error.code >= "E501" && error.code < "E550";
-      });
-  return data_only ? kExitData : kExitUsage;
+      })) {
+    return kExitData;
+  }
+  if (all([](const Diagnostic& error) {
+        return error.code.starts_with("E58");
+      })) {
+    return kExitCheckpoint;
+  }
+  return kExitUsage;
 }
 
 int print_run_errors(const Diagnostics& errors) {

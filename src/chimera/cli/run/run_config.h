@@ -12,11 +12,13 @@ namespace chimera {
 
 [[nodiscard]] Result<RunConfig> read_run_config(const RunRequest& request);
 
-// On this host, of whose ranks so many are here; 0 = all of the run.
+// On this host, of whose ranks so many are here; 0 = all of the run. Goes on
+// from `checkpoint`, unless it is empty.
 [[nodiscard]] Result<std::unique_ptr<RunSetup>> set_up_here(
-    const RunConfig& config, int ranks_here = 0);
+    const RunConfig& config, const std::string& checkpoint = "",
+    int ranks_here = 0);
 
-// 3 if only data and directories are at fault, else 2.
+// 3 if only data and directories are at fault, 4 if only checkpoints, else 2.
 [[nodiscard]] int exit_code_of(const Diagnostics& errors);
 // Prints them all, and returns their exit code.
 int print_run_errors(const Diagnostics& errors);

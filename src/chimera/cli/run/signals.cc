@@ -62,16 +62,20 @@ void Signals::take(int signal) {
     if (handlers_->on_quit) handlers_->on_quit();
     return;
   }
-  if (signal == SIGINT && wants_stop_) return die_of(signal);
+  const bool is_second = wish_ != Wish::kGoOn;
+  // A launcher's SIGTERM after the user's Ctrl-C, which it forwards, is one.
+  if (is_second && !(signal == SIGTERM && handlers_->on_terminate)) {
+    return die_of(signal);
+  }
   // A launcher sends SIGTERM when all is over anyway.
   const bool is_quiet =
       handlers_->is_quiet || (signal == SIGTERM && handlers_->on_terminate);
-  if (!wants_stop_ && !is_quiet) {
+  if (!is_second && !is_quiet) {
     std::cerr << (signal == SIGINT
                       ? "\nending after this step; Ctrl-C again ends at once\n"
-                      : "\nasked to end: ending after this step\n");
+                      : "\nasked to end: saving after this step\n");
   }
-  wants_stop_ = true;
+  if (!is_second) wish_ = signal == SIGINT ? Wish::kEnd : Wish::kSaveAndEnd;
   if (signal == SIGTERM && handlers_->on_terminate) handlers_->on_terminate();
 }
 

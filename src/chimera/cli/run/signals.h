@@ -1,8 +1,9 @@
 // What the world outside asks of a run. Signals are taken by one thread that
 // waits for them, so that what follows may do anything a thread may do.
-//   SIGINT            end after this step; the second one ends at once
-//   SIGTERM, SIGUSR1  end after this step
+//   SIGINT            end after this step
+//   SIGTERM, SIGUSR1  end after this step and save
 //   SIGQUIT           say what every worker is doing, and go on
+// A second one of the first three ends at once.
 // Broken pipes and files that grow too large are errors of a write, not deadly.
 #pragma once
 
@@ -11,6 +12,8 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+
+#include "chimera/train/train.h"
 
 namespace chimera {
 
@@ -32,13 +35,13 @@ class Signals {
   // the process as ever: there is no step yet after which to end.
   void handle(const Handlers& handlers);
 
-  [[nodiscard]] bool wants_stop() const { return wants_stop_; }
+  [[nodiscard]] Wish wish() const { return wish_; }
 
  private:
   void wait();
   void take(int signal);
 
-  std::atomic<bool> wants_stop_ = false;
+  std::atomic<Wish> wish_ = Wish::kGoOn;
   std::atomic<bool> is_ending_ = false;
   std::mutex mutex_;
   std::optional<Handlers> handlers_;  // guarded by mutex_

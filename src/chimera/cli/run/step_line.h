@@ -23,11 +23,12 @@ class StepLine {
   StepLine& operator=(const StepLine&) = delete;
 
   void show(const StepReport& report);
+  // A line of its own, whatever is drawn.
+  void print(const std::string& line);
 
  private:
   [[nodiscard]] std::string text(const StepReport& report) const;
   [[nodiscard]] std::string bar(int step) const;
-  void print(const std::string& line);
 
   StepLineOptions options_;
   bool is_terminal_;

@@ -7,6 +7,7 @@
 #include "chimera/cli/exit_codes.h"
 #include "chimera/cli/run/launcher.h"
 #include "chimera/cli/run/mpi_run.h"
+#include "chimera/cli/run/resume_point.h"
 #include "chimera/cli/run/run_config.h"
 #include "chimera/cli/run/run_functions.h"
 #include "chimera/cli/run/training.h"
@@ -24,21 +25,23 @@ std::string fresh_directory() {
 }
 
 // All ranks as threads of this process.
-int train_here(const RunConfig& config) {
+int train_here(const RunConfig& config, const ResumePoint* point) {
   Signals signals;
-  const Result<std::unique_ptr<RunSetup>> setup = set_up_here(config);
+  const Result<std::unique_ptr<RunSetup>> setup =
+      set_up_here(config, point == nullptr ? "" : point->checkpoint);
   if (!setup) return print_run_errors(setup.errors());
   const RunSetup& ready = **setup;
   const std::string& path = config.run.dir;
   Flights flights(0, num_ranks(ready.schedule));
   signals.handle({.on_quit = [&] { flights.write(path, {}, "SIGQUIT"); }});
-  Result<RunDirectory> created = RunDirectory::create(path, ready.config);
+  Result<RunDirectory> created = open_run_directory(path, ready, point);
   if (!created) return print_run_errors(created.errors());
   for (const std::string& notice : ready.notices) {
     std::cerr << "note: " << notice << '\n';
   }
   std::cerr << layout_text(ready, "threads") << "run directory: " << path
             << '\n';
+  if (point != nullptr) std::cerr << resume_text(*point, ready);
   RunDirectory directory = std::move(created).value();
   return run_training({.setup = ready,
                        .directory = &directory,
@@ -46,31 +49,43 @@ int train_here(const RunConfig& config) {
                        .signals = signals});
 }
 
+int train_or_resume(const RunConfig& config, bool resume) {
+  if (!resume) return train_here(config, nullptr);
+  const Result<ResumePoint> point = find_resume_point(config.run.dir);
+  if (!point) return print_run_errors(point.errors());
+  return train_here(config, &*point);
+}
+
+Diagnostic no_directory() {
+  return {.code = "E402",
+          .found = "--run-dir",
+          .needed = "is missing: which run is to go on?",
+          .hint = "or set run.dir"};
+}
+
 }  // namespace
 
 int run_train(const RunRequest& request) {
-  if (request.resume) {
-    return print_errors({{.code = "E564",
-                          .found = "--resume",
-                          .needed = "is to come: a run cannot be continued "
-                                    "yet"}});
-  }
   Result<RunConfig> config = read_run_config(request);
   if (config) {
     RunConfig resolved = *config;
     if (!request.run_dir.empty()) resolved.run.dir = request.run_dir;
-    if (resolved.run.dir.empty()) resolved.run.dir = fresh_directory();
-    config = resolved;
+    if (resolved.run.dir.empty() && request.resume) {
+      config = no_directory();
+    } else {
+      if (resolved.run.dir.empty()) resolved.run.dir = fresh_directory();
+      config = resolved;
+    }
   }
   const Launcher launcher = find_launcher();
   const Result<bool> is_rank = is_mpi_rank(
       config ? config->run.transport : TransportKind::kAuto, launcher);
   if (!is_rank) return print_errors(is_rank.errors());
   // A rank's mistakes are told by rank 0, and end all ranks alike.
-  if (*is_rank) return train_as_rank(config, launcher);
+  if (*is_rank) return train_as_rank(config, request.resume, launcher);
   if (!config) return print_run_errors(config.errors());
-  const int exit_code = train_here(*config);
-  if (exit_code == kExitDone || exit_code == kExitInterrupted) {
+  const int exit_code = train_or_resume(*config, request.resume);
+  if (ends_well(exit_code)) {
     write_result(config->run.dir + "\n", "");
   }
   return exit_code;

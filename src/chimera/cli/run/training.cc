@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 
@@ -71,8 +72,13 @@ std::string bad_text(const BadStep& bad) {
 // How it went; whether it could be written rank 0 knows.
 int code_of(const TrainOutcome& outcome, const RunSetup& setup) {
   if (outcome.bad) return kExitNumeric;
-  const bool cut_short = outcome.steps < *setup.config.train.steps;
-  return outcome.interrupted && cut_short ? kExitInterrupted : kExitDone;
+  const bool cut_short =
+      outcome.interrupted && outcome.steps < *setup.config.train.steps;
+  if (cut_short && outcome.wants_save) {
+    return outcome.saved == outcome.steps ? kExitSaved : kExitDisk;
+  }
+  if (outcome.has_unsaved) return kExitDisk;
+  return cut_short ? kExitInterrupted : kExitDone;
 }
 
 // Exit code once the workers have ended.
@@ -85,8 +91,12 @@ int finish(const RunDirectory& directory, const RunSetup& setup,
                  "or train.on_nan = \"skip\")\n";
     return kExitNumeric;
   }
-  if (!setup.is_emulated()) directory.write_weights(setup, outcome.weights);
-  return code_of(outcome, setup);
+  const int exit_code = code_of(outcome, setup);
+  // A saved run goes on elsewhere, and its time is short.
+  if (!setup.is_emulated() && exit_code != kExitSaved) {
+    directory.write_weights(setup, outcome.weights);
+  }
+  return exit_code;
 }
 
 // What is told of each step. state.json follows about once a second.
@@ -96,15 +106,40 @@ class Teller {
       : directory_(directory),
         line_(step_line_options(context.setup, context.hosts)) {}
 
+  // A full disk does not end a run: the next line may fit again.
   void tell(const StepReport& report) {
-    directory_.add_metrics(report);
     line_.show(report);
-    if (Clock::now() < next_state_) return;
-    if (directory_.was_ended()) {
-      throw CommError("the other ranks have ended this run without this one");
+    try {
+      note(report);
+    } catch (const IoError& error) {
+      if (!has_failed_) {
+        line_.print(fmt::format("warning: {}; training goes on", error.what()));
+      }
+      has_failed_ = true;
     }
-    directory_.write_state("running", report.step, 0);
-    next_state_ = Clock::now() + std::chrono::seconds(1);
+  }
+  // Not all of the metrics could be written.
+  [[nodiscard]] bool has_failed() const { return has_failed_; }
+
+  void tell(const SaveResult& save) {
+    if (save.path.empty()) {
+      line_.print(fmt::format(
+          "warning: no checkpoint of step {}: {}; training goes on, and "
+          "earlier checkpoints are kept",
+          save.step, save.error));
+      return;
+    }
+    line_.print(
+        fmt::format("saved {} in {:.2f} s, of which training waited "
+                    "{:.3f} s",
+                    save.path, save.total_s, save.stall_s));
+  }
+
+  void tell(const Recovered& recovered) {
+    line_.print(fmt::format(
+        "warning: worker {} failed: {}; going on after step {} with what the "
+        "others have",
+        recovered.rank, recovered.reason, recovered.step));
   }
 
   void tell(const Replanned& replanned) {
@@ -117,10 +152,53 @@ class Teller {
   }
 
  private:
+  void note(const StepReport& report) {
+    directory_.add_metrics(report);
+    if (Clock::now() < next_state_) return;
+    if (directory_.was_ended()) {
+      throw CommError("the other ranks have ended this run without this one");
+    }
+    directory_.write_state("running", report.step, 0);
+    next_state_ = Clock::now() + std::chrono::seconds(1);
+  }
+
+  bool has_failed_ = false;
   RunDirectory& directory_;
   StepLine line_;
   Clock::time_point next_state_ = Clock::now();
 };
+
+const char* state_of(int exit_code) {
+  if (exit_code == kExitSaved) return "saved";
+  const bool done = exit_code == kExitDone || exit_code == kExitInterrupted;
+  return done ? "done" : "failed";
+}
+
+// In one piece: other ranks may write at the same time.
+std::string unwritten_text(const Unwritten& part) {
+  return fmt::format("warning: rank {} cannot write its part of step {}: {}\n",
+                     part.rank, part.step, part.reason);
+}
+
+// Before the first step, not after days.
+void check_space(const RunSetup& setup, const RunDirectory& directory) {
+  if (setup.is_emulated() || setup.config.run.save_every == 0) return;
+  std::error_code error;
+  const auto space = std::filesystem::space(directory.path(), error);
+  if (error) return;
+  const double needed = static_cast<double>(checkpoint_bytes(setup));
+  const auto free = static_cast<double>(space.available);
+  const int most = setup.config.run.keep + 1;  // while the last is written
+  if (free >= most * needed) return;
+  const std::string text =
+      fmt::format("{} has {:.4g} MB free, and a checkpoint takes {:.4g} MB",
+                  directory.path(), free / 1e6, needed / 1e6);
+  if (free < needed) throw IoError(text);
+  std::cerr << fmt::format(
+      "warning: {}, {} of them at a time with run.keep = {}: saving will fail "
+      "once it is full\n",
+      text, most, setup.config.run.keep);
+}
 
 // What went wrong counts more than that it cannot be written, either.
 void leave_state(const RunDirectory& directory, int step, int exit_code) {
@@ -151,6 +229,11 @@ std::string layout_text(const RunSetup& setup, const std::string& workers_are) {
                             setup.model.details.shape.seq);
 }
 
+bool ends_well(int exit_code) {
+  return exit_code == kExitDone || exit_code == kExitInterrupted ||
+         exit_code == kExitSaved;
+}
+
 int run_training(const TrainingContext& context) {
   const RunSetup& setup = context.setup;
   RunDirectory* directory = context.directory;
@@ -159,25 +242,39 @@ int run_training(const TrainingContext& context) {
     std::optional<Teller> teller;
     if (directory != nullptr) {
       write_file(directory->file("schedule.sched"), to_sched(setup.schedule));
+      check_space(setup, *directory);
       teller.emplace(*directory, context);
     }
-    const TrainOutcome outcome =
-        train(setup,
-              {.on_step =
-                   [&](const StepReport& report) {
-                     teller->tell(report);
-                     step = report.step;
-                   },
-               .on_replan =
-                   [&](const Replanned& replanned) { teller->tell(replanned); },
-               .wants_stop = [&] { return context.signals.wants_stop(); },
-               .flight = [&](int rank) { return context.flights.at(rank); }},
-              context.site);
+    const TrainOutcome outcome = train(
+        setup,
+        {.on_step =
+             [&](const StepReport& report) {
+               teller->tell(report);
+               step = report.step;
+             },
+         .on_replan =
+             [&](const Replanned& replanned) { teller->tell(replanned); },
+         .wish = [&] { return context.signals.wish(); },
+         .saves = {.on_save =
+                       [&](const SaveResult& save) { teller->tell(save); },
+                   .on_unwritten =
+                       [&](const Unwritten& part) {
+                         if (part.rank == 0) return;  // on_save says it
+                         std::cerr << unwritten_text(part);
+                       }},
+         .on_recovered =
+             [&](const Recovered& recovered) {
+               if (context.on_recovered) {
+                 return context.on_recovered(recovered);
+               }
+               teller->tell(recovered);
+             },
+         .flight = [&](int rank) { return context.flights.at(rank); }},
+        context.site);
     if (directory == nullptr) return code_of(outcome, setup);
-    const int exit_code = finish(*directory, setup, outcome);
-    const bool failed = exit_code != kExitDone && exit_code != kExitInterrupted;
-    directory->write_state(failed ? "failed" : "done", outcome.steps,
-                           exit_code);
+    int exit_code = finish(*directory, setup, outcome);
+    if (exit_code == kExitDone && teller->has_failed()) exit_code = kExitDisk;
+    directory->write_state(state_of(exit_code), outcome.steps, exit_code);
     return exit_code;
   } catch (const std::exception&) {
     if (context.site.own != nullptr) throw;  // other processes must learn of it

@@ -2,6 +2,7 @@
 // its ranks are threads or this process is one of them.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "chimera/cli/run/flights.h"
@@ -22,8 +23,13 @@ struct TrainingContext {
   Flights& flights;
   const Signals& signals;
   TrainSite site = {};
+  // After a worker was lost and the others have saved the run; may be empty.
+  std::function<void(const Recovered& recovered)> on_recovered = {};
   int hosts = 1;  // taken to be alike
 };
+
+// Codes of a run whose directory is worth naming.
+[[nodiscard]] bool ends_well(int exit_code);
 
 // Trains, and writes what is left of it. Returns the exit code. Where other
 // ranks are other processes, throws what it fails of.

@@ -1,5 +1,6 @@
 #include "chimera/comm/mpi/mpi_transport.h"
 
+#include <atomic>
 #include <future>
 #include <optional>
 #include <thread>
@@ -85,6 +86,7 @@ class MpiRank final : public MpiTransport {
   // The process ends once the others have been told; until then nothing that
   // they may still read goes away.
   void abort(const std::string& /*reason*/) noexcept override {
+    if (is_released_) return;
     const Cause cause = options_.cause();
     engine_.watch().give_up({.exit_code = cause.exit_code,
                              .origin = rank(),
@@ -93,6 +95,11 @@ class MpiRank final : public MpiTransport {
   }
 
   void hurry() override { engine_.watch().hurry(); }
+
+  void release(const std::string& reason) override {
+    is_released_ = true;
+    mailbox_.abort(reason);
+  }
 
  private:
   [[noreturn]] static void wait_for_the_end() {
@@ -120,6 +127,7 @@ class MpiRank final : public MpiTransport {
   }
 
   const MpiOptions options_;
+  std::atomic<bool> is_released_ = false;
   Mailbox mailbox_;
   Communicators comms_;
   Engine engine_;

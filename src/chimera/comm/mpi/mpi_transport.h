@@ -44,6 +44,9 @@ class MpiTransport : public Transport {
   // The launcher wants us gone (SIGTERM): perhaps because a peer died, which is
   // then found out quickly. Any thread.
   virtual void hurry() = 0;
+  // Lets the worker go although the run is over: its waits throw AbortedError,
+  // and abort() returns. Whoever calls it sees to the end of the process.
+  virtual void release(const std::string& reason) = 0;
 };
 
 }  // namespace chimera

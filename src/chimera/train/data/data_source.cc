@@ -7,6 +7,7 @@ namespace chimera {
 DataSource::DataSource(const DataOptions& options, Samples samples)
     : seq_(options.seq),
       global_batch_(options.global_batch),
+      shift_(options.shift),
       samples_(std::move(samples)),
       order_{.order = options.order,
              .seed = options.seed,
@@ -23,7 +24,7 @@ Batch DataSource::read(std::int64_t step, std::int64_t first,
   const auto tokens = static_cast<size_t>(count * seq_);
   batch.inputs.reserve(tokens);
   batch.targets.reserve(tokens);
-  const std::int64_t begin = step * global_batch_ + first;
+  const std::int64_t begin = step * global_batch_ + shift_ + first;
   for (std::int64_t number = begin; number < begin + count; ++number) {
     batch.sample_ids.push_back(number);
     std::visit(
@@ -40,7 +41,7 @@ TargetCount DataSource::targets(std::int64_t step) const {
     return {.tokens = global_batch_ * seq_, .samples = 0};
   }
   TargetCount count{.tokens = 0, .samples = global_batch_};
-  const std::int64_t begin = step * global_batch_;
+  const std::int64_t begin = step * global_batch_ + shift_;
   for (std::int64_t number = begin; number < begin + global_batch_; ++number) {
     count.tokens += std::visit(
         [&](const auto& samples) {

@@ -26,6 +26,9 @@ struct DataOptions {
   int seq = 0;
   int vocab = 0;
   std::int64_t global_batch = 1;  // G; may be above the number of samples
+  // Where a run goes on with another G: number of step 0's first sample, had
+  // all mini-batches been of this size. May be negative; never of a step read.
+  std::int64_t shift = 0;
   std::int64_t seed = 0;
 };
 
@@ -34,9 +37,9 @@ struct DataOptions {
 // (k+1)*G-1, modulo num_samples().
 class DataSource : public BatchSource {
  public:
-  // sample_ids are numbers in the whole run (step*G + i), so that a sample's
-  // dropout differs between epochs. REQUIRES: 0 <= first, 0 <= count, first +
-  // count <= G.
+  // sample_ids are numbers in the whole run (step*G + shift + i), so that a
+  // sample's dropout differs between epochs. REQUIRES: 0 <= first, 0 <= count,
+  // first + count <= G.
   [[nodiscard]] Batch read(std::int64_t step, std::int64_t first,
                            std::int64_t count) const override;
   [[nodiscard]] TargetCount targets(std::int64_t step) const override;
@@ -55,6 +58,7 @@ class DataSource : public BatchSource {
 
   int seq_;
   std::int64_t global_batch_;
+  std::int64_t shift_;
   Samples samples_;
   OrderOptions order_;
 };

@@ -1,0 +1,45 @@
+#include "chimera/cli/run/resume_point.h"
+
+#include <fmt/format.h>
+
+namespace chimera {
+
+Result<ResumePoint> find_resume_point(const std::string& run_dir) {
+  const Newest newest = find_newest(run_dir);
+  if (newest.path || newest.skipped.empty()) {
+    return ResumePoint{newest.path.value_or(""), newest.skipped};
+  }
+  Diagnostics errors;
+  for (const Skipped& skipped : newest.skipped) {
+    errors.insert(errors.end(), skipped.reasons.begin(), skipped.reasons.end());
+  }
+  errors.push_back({.code = "E587",
+                    .where = checkpoints_path(run_dir),
+                    .found = "no checkpoint",
+                    .needed = "is sound",
+                    .hint = "start anew in another --run-dir"});
+  return errors;
+}
+
+std::string resume_text(const ResumePoint& point, const RunSetup& setup) {
+  std::string text;
+  for (const Skipped& skipped : point.skipped) {
+    text += fmt::format("note: skipped {}, now called .damaged: {}\n",
+                        skipped.path, to_string(skipped.reasons.front()));
+  }
+  if (point.checkpoint.empty()) {
+    return text + "no checkpoint yet: starting from the first step\n";
+  }
+  return text + fmt::format("going on after step {} from {}\n",
+                            setup.start.step, point.checkpoint);
+}
+
+Result<RunDirectory> open_run_directory(const std::string& path,
+                                        const RunSetup& setup,
+                                        const ResumePoint* point) {
+  if (point == nullptr) return RunDirectory::create(path, setup.config);
+  tidy_checkpoints(path, point->skipped);
+  return RunDirectory::resume(path, setup.config, setup.start.step);
+}
+
+}  // namespace chimera

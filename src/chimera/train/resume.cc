@@ -1,0 +1,157 @@
+#include "chimera/train/resume.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "chimera/base/files.h"
+#include "chimera/exec/train_state.h"
+#include "chimera/train/checkpoint/checkpoint.h"
+#include "chimera/train/optimizers.h"
+
+namespace chimera {
+namespace {
+
+std::map<std::string, ParameterSpec> parameters_of(const Model& model) {
+  std::map<std::string, ParameterSpec> parameters;
+  for (const auto& layer : model.layers) {
+    for (const ParameterSpec& spec : layer->parameters()) {
+      parameters.emplace(spec.name, spec);
+    }
+  }
+  return parameters;
+}
+
+// Every parameter must be there, and no other. The first few say enough.
+Diagnostics check_model(const Checkpoint& checkpoint,
+                        const std::map<std::string, ParameterSpec>& model) {
+  constexpr std::size_t kEnough = 5;
+  Diagnostics errors;
+  const auto refuse = [&](const std::string& found, const std::string& needed) {
+    if (errors.size() >= kEnough) return;
+    errors.push_back({.code = "E584",
+                      .where = checkpoint.path(),
+                      .found = found,
+                      .needed = needed,
+                      .hint = "this is a checkpoint of another model"});
+  };
+  for (const auto& [name, spec] : model) {
+    const auto* shape = checkpoint.find(kWeightsKind, name);
+    if (shape == nullptr) {
+      refuse(name, "is missing, but [model] has it");
+    } else if (*shape != spec.shape) {
+      refuse(name + " " + shape_text(*shape),
+             "must be " + shape_text(spec.shape) + " as in [model]");
+    }
+  }
+  for (const ManifestTensor& tensor : checkpoint.manifest().tensors) {
+    if (tensor.kind == kWeightsKind && !model.contains(tensor.parameter)) {
+      refuse(tensor.parameter, "is not in [model]");
+    }
+  }
+  return errors;
+}
+
+Diagnostics check_optimizer(const Checkpoint& checkpoint,
+                            const std::map<std::string, ParameterSpec>& model,
+                            const TrainConfig& train) {
+  if (checkpoint.manifest().updates == 0) return {};
+  Diagnostics errors;
+  for (const std::string& kind : make_optimizer(train)->state_names()) {
+    for (const auto& [name, spec] : model) {
+      const auto* shape = checkpoint.find(kind, name);
+      if (shape != nullptr && *shape == spec.shape) continue;
+      errors.push_back({.code = "E585",
+                        .where = checkpoint.path(),
+                        .found = kind + " of " + name,
+                        .needed = "is missing: it was trained by another "
+                                  "optimizer",
+                        .hint = "set train.optimizer and momentum as in its "
+                                "config"});
+      return errors;
+    }
+  }
+  return errors;
+}
+
+at::Tensor read_tensor(const Checkpoint& checkpoint, const std::string& kind,
+                       const ParameterSpec& spec) {
+  at::Tensor tensor = at::empty(spec.shape, at::kFloat);
+  const Diagnostics errors = checkpoint.read(
+      kind, spec.name,
+      {static_cast<std::byte*>(tensor.data_ptr()), tensor.nbytes()});
+  if (!errors.empty()) throw IoError(to_string(errors[0]));
+  return tensor;
+}
+
+void note_changes(RunSetup& setup, const Manifest& manifest) {
+  if (manifest.seed != setup.config.train.seed) {
+    setup.notices.push_back(fmt::format(
+        "train.seed = {}, but the run was begun with {}: samples and dropout "
+        "go on in another order",
+        setup.config.train.seed, manifest.seed));
+  }
+  if (setup.start.sample_shift != 0) {
+    setup.notices.push_back(fmt::format(
+        "the mini-batch has another size than before: going on at sample {}",
+        manifest.samples));
+  }
+}
+
+StartPoint start_at(const RunSetup& setup,
+                    const std::shared_ptr<const Checkpoint>& checkpoint) {
+  const Manifest& manifest = checkpoint->manifest();
+  StartPoint start{.step = manifest.step};
+  start.sample_shift = manifest.samples - manifest.step * setup.global_batch();
+  start.init = [checkpoint](const ParameterSpec& spec) {
+    return read_tensor(*checkpoint, kWeightsKind, spec);
+  };
+  auto restored = std::make_shared<RestoredState>();
+  restored->updates = manifest.updates;
+  restored->has_previous = std::any_of(
+      manifest.tensors.begin(), manifest.tensors.end(),
+      [](const auto& tensor) { return tensor.kind == kPreviousKind; });
+  restored->read = [checkpoint](const std::string& kind,
+                                const ParameterSpec& spec) {
+    return read_tensor(*checkpoint, kind, spec);
+  };
+  start.restored = std::move(restored);
+  return start;
+}
+
+}  // namespace
+
+Result<StartPoint> read_start(const RunSetup& setup, const std::string& path) {
+  Result<Checkpoint> opened = Checkpoint::open(path);
+  if (!opened) return opened.errors();
+  const auto checkpoint =
+      std::make_shared<const Checkpoint>(std::move(opened).value());
+  const auto parameters = parameters_of(setup.model);
+  Diagnostics errors = check_model(*checkpoint, parameters);
+  if (errors.empty()) {
+    errors = check_optimizer(*checkpoint, parameters, setup.config.train);
+  }
+  const int step = checkpoint->manifest().step;
+  if (step > *setup.config.train.steps) {
+    errors.push_back({.code = "E586",
+                      .where = path,
+                      .found = fmt::format("step {}", step),
+                      .needed = fmt::format("is beyond train.steps = {}",
+                                            *setup.config.train.steps)});
+  }
+  if (!errors.empty()) return errors;
+  return start_at(setup, checkpoint);
+}
+
+Diagnostics set_up_resume(RunSetup& setup, const std::string& path) {
+  Result<StartPoint> start = read_start(setup, path);
+  if (!start) return start.errors();
+  setup.start = std::move(start).value();
+  const Result<Checkpoint> opened = Checkpoint::open(path);
+  if (opened) note_changes(setup, opened->manifest());
+  return {};
+}
+
+}  // namespace chimera

@@ -1,0 +1,224 @@
+#include "chimera/train/resume.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include "chimera/exec/program.h"
+#include "chimera/train/checkpoint/catalog.h"
+#include "chimera/train/linears_for_tests.h"
+#include "chimera/train/replicas.h"
+#include "chimera/train/train.h"
+
+namespace chimera {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::config_of;
+using testing::Linears;
+using testing::make_linears;
+using testing::model_from;
+using testing::setup_of;
+
+// By kind and parameter.
+using Hashes = std::map<std::pair<std::string, std::string>, std::string>;
+
+Hashes hashes_in(const Checkpoint& checkpoint) {
+  Hashes hashes;
+  for (const ManifestTensor& tensor : checkpoint.manifest().tensors) {
+    hashes[{tensor.kind, tensor.parameter}] = tensor.hash;
+  }
+  return hashes;
+}
+
+// What all ranks of `setup` would save before their first step.
+Hashes hashes_at_start(const RunSetup& setup) {
+  Hashes hashes;
+  const TorchComputeOptions options = compute_options(setup, at::kFloat);
+  for (int rank = 0; rank < num_ranks(setup.schedule); ++rank) {
+    const auto compute = make_torch_compute(options, rank);
+    const int worker = place_of(setup.schedule, rank).worker;
+    for (const int stage : stages_of(setup.schedule.placement, worker)) {
+      const WeightsPtr weights = compute->initial_weights(stage);
+      for (const StatePiece& piece :
+           compute->state({.stage = stage, .newest = *weights})) {
+        const bool is_new =
+            hashes
+                .emplace(std::pair(piece.kind, piece.parameter),
+                         content_hash(
+                             {static_cast<const std::byte*>(piece.numbers.data),
+                              piece.numbers.bytes()}))
+                .second;
+        EXPECT_TRUE(is_new) << piece.parameter << " is saved twice";
+      }
+    }
+  }
+  return hashes;
+}
+
+class Resume : public ::testing::Test {
+ protected:
+  Resume() {
+    std::string name = ::testing::TempDir() + "resume.XXXXXX";
+    run_dir_ = mkdtemp(name.data());
+  }
+  ~Resume() override { fs::remove_all(run_dir_); }
+
+  std::string run_dir_;
+};
+
+TEST_F(Resume, EveryLayoutGetsTheSameState) {
+  RunConfig config = config_of("chimera");
+  config.run.dir = run_dir_;
+  config.run.save_every = 3;
+  config.train.steps = 3;
+  const Linears linears = make_linears(8);
+  const TrainOutcome outcome =
+      train(*setup_of(config, model_from(linears)), {});
+  EXPECT_EQ(outcome.saved, 3);
+  const std::string path = checkpoint_path(run_dir_, 3);
+  const Result<Checkpoint> checkpoint = Checkpoint::open(path);
+  ASSERT_TRUE(checkpoint);
+  const Hashes saved = hashes_in(*checkpoint);
+  EXPECT_EQ(saved.size(), 8 * 2 * 3);
+
+  struct Layout {
+    const char* scheme;
+    int depth, micros, width;
+  };
+  for (const auto& [scheme, depth, micros, width] :
+       {Layout{"chimera", 4, 4, 1}, Layout{"chimera", 2, 4, 1},
+        Layout{"chimera", 2, 2, 2}, Layout{"1f1b", 4, 4, 1},
+        Layout{"1f1b", 1, 2, 2}, Layout{"zb-v", 2, 4, 1},
+        Layout{"interleaved", 4, 4, 1}, Layout{"planned", 4, 4, 1}}) {
+    SCOPED_TRACE(scheme);
+    RunConfig other = config_of(scheme);
+    other.schedule.depth = depth;
+    other.schedule.micros = micros;
+    other.schedule.width = width;
+    const Linears fresh = make_linears(8);
+    const auto setup = setup_of(other, model_from(fresh), {.checkpoint = path});
+    EXPECT_EQ(setup->start.step, 3);
+    EXPECT_EQ(hashes_at_start(*setup), saved);
+  }
+}
+
+// A layer that fails on one worker, once.
+class FailsOnce {
+ public:
+  explicit FailsOnce(int forwards) : left_(forwards) {}
+  void operator()() {
+    if (--left_ == 0) throw std::runtime_error("a cosmic ray");
+  }
+
+ private:
+  std::atomic<int> left_;
+};
+
+OwnModel failing(const Linears& linears, FailsOnce& fails) {
+  OwnModel own = model_from(linears);
+  own.layers[5] =
+      make_module_layer("layer5", linears[5].ptr(),
+                        [&fails](torch::nn::LinearImpl& linear,
+                                 const at::Tensor& x, const LayerContext&) {
+                          fails();
+                          return linear.forward(x).tanh();
+                        });
+  return own;
+}
+
+// Each forward of a step may be the one that fails: 4 micro-batches, 5 steps.
+TEST_F(Resume, AFailedWorkerIsReplaced) {
+  RunConfig config = config_of("chimera");
+  config.run.dir = run_dir_ + "/whole";
+  const Linears whole = make_linears(8);
+  const TrainOutcome expected = train(*setup_of(config, model_from(whole)), {});
+  config.run.recover = true;
+  for (int forwards = 1; forwards <= 4 * 5; forwards += 3) {
+    SCOPED_TRACE(forwards);
+    config.run.dir = run_dir_ + "/" + std::to_string(forwards);
+    FailsOnce fails(forwards);
+    const Linears linears = make_linears(8);
+    const auto setup = setup_of(config, failing(linears, fails));
+    ASSERT_TRUE(setup->recovers);
+    std::vector<Recovered> recovered;
+    const TrainOutcome outcome =
+        train(*setup, {.on_recovered = [&](const Recovered& report) {
+          recovered.push_back(report);
+        }});
+    ASSERT_EQ(recovered.size(), 1);
+    EXPECT_EQ(recovered[0].reason, "a cosmic ray");
+    EXPECT_EQ(recovered[0].step, (forwards - 1) / 4);
+    EXPECT_EQ(outcome.steps, testing::kSteps);
+    ASSERT_EQ(outcome.weights.size(), expected.weights.size());
+    for (std::size_t i = 0; i < outcome.weights.size(); ++i) {
+      EXPECT_TRUE(outcome.weights[i].value.equal(expected.weights[i].value))
+          << outcome.weights[i].name;
+    }
+  }
+}
+
+TEST_F(Resume, WhatFailsAgainEndsTheRun) {
+  RunConfig config = config_of("chimera");
+  config.run.dir = run_dir_;
+  config.run.recover = true;
+  const Linears linears = make_linears(8);
+  OwnModel own = model_from(linears);
+  own.layers[5] =
+      make_module_layer("layer5", linears[5].ptr(),
+                        [](torch::nn::LinearImpl& linear, const at::Tensor& x,
+                           const LayerContext& context) {
+                          if (context.step == 2)
+                            throw std::runtime_error("always here");
+                          return linear.forward(x).tanh();
+                        });
+  int recoveries = 0;
+  const auto setup = setup_of(config, std::move(own));
+  EXPECT_THROW(
+      (void)train(*setup,
+                  {.on_recovered = [&](const Recovered&) { ++recoveries; }}),
+      std::runtime_error);
+  EXPECT_EQ(recoveries, 1);
+}
+
+TEST_F(Resume, ReplicasThatDifferAreNamed) {
+  RunConfig config = config_of("chimera");
+  config.run.check_every = 2;
+  const Linears linears = make_linears(8);
+  const auto setup = setup_of(config, model_from(linears));
+  std::atomic<int> calls = 0;
+  const ParameterInit init = setup->start.init;
+  setup->start.init = [&](const ParameterSpec& spec) {
+    at::Tensor value = init(spec);
+    const bool is_hit = spec.name == "layer5.weight" && calls++ == 0;
+    return is_hit ? value * (1 + 1e-6) : value;
+  };
+  int steps = 0;
+  try {
+    (void)train(*setup, {.on_step = [&](const StepReport&) { ++steps; }});
+    FAIL() << "nobody has noticed";
+  } catch (const ReplicaError& error) {
+    EXPECT_THAT(error.what(),
+                ::testing::MatchesRegex(".*after step 2.*stage 2: worker . "
+                                        "against worker .;.*"));
+  }
+  EXPECT_EQ(steps, 2);
+}
+
+TEST_F(Resume, RecoveryIsOffWhereAStageHasOneHolder) {
+  RunConfig config = config_of("1f1b");
+  config.run.recover = true;
+  config.run.dir = run_dir_;
+  const Linears linears = make_linears(8);
+  const auto setup = setup_of(config, model_from(linears));
+  EXPECT_FALSE(setup->recovers);
+  EXPECT_THAT(setup->notices, ::testing::Contains(::testing::HasSubstr(
+                                  "stage 0 lives on one worker only")));
+}
+
+}  // namespace
+}  // namespace chimera

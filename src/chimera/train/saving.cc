@@ -1,0 +1,110 @@
+#include "chimera/train/saving.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "chimera/base/hash.h"
+#include "chimera/config/print.h"
+#include "chimera/exec/gather.h"
+#include "chimera/schedule/forms.h"
+#include "chimera/train/optimizers.h"
+
+namespace chimera {
+
+Saving::Saving(const RunSetup& setup, const StartPoint& start,
+               const std::string& run_dir, Transport& transport,
+               const SaveHooks& hooks)
+    : setup_(setup),
+      start_(start),
+      transport_(transport),
+      hooks_(hooks),
+      saver_({.run_dir = run_dir,
+              .rank = transport.rank(),
+              .ranks = transport.size(),
+              .keep = setup.config.run.keep}),
+      last_step_(start.step),
+      saved_step_(start.step) {}
+
+int Saving::next(int step) const {
+  const int every = setup_.config.run.save_every;
+  if (every == 0) return std::numeric_limits<int>::max();
+  return (step / every + 1) * every;
+}
+
+void Saving::note_part() {
+  if (saver_.part() != Saver::Part::kFailed || was_told_) return;
+  was_told_ = true;
+  if (hooks_.on_unwritten) {
+    hooks_.on_unwritten({transport_.rank(), last_step_, saver_.error()});
+  }
+}
+
+void Saving::add_to(Ballot& ballot) {
+  if (!saver_.is_open()) return;
+  note_part();
+  const Saver::Part part = saver_.part();
+  if (part == Saver::Part::kWritten) ballot.written += 1;
+  if (part == Saver::Part::kFailed) ballot.unwritten += 1;
+}
+
+void Saving::note(const Ballot& vote) {
+  if (saver_.is_open() &&
+      static_cast<int>(vote.written + vote.unwritten) == transport_.size()) {
+    saver_.settle(vote.unwritten == 0);
+  }
+  tell(/*wait=*/false);
+}
+
+void Saving::tell(bool wait) {
+  const std::optional<SaveResult> result = saver_.result(wait);
+  if (!result) return;
+  if (result->path.empty()) {
+    has_failed_ = true;
+  } else {
+    saved_step_ = result->step;
+  }
+  if (hooks_.on_save) hooks_.on_save(*result);
+}
+
+void Saving::save(const SavedPoint& point,
+                  const std::vector<StatePiece>& pieces) {
+  if (point.step == last_step_) return;
+  finish();
+  last_step_ = point.step;
+  was_told_ = false;
+  saver_.start(manifest_head(setup_, start_, point), pieces);
+}
+
+void Saving::finish() {
+  if (saver_.is_open()) {
+    const bool written = saver_.wait_part() == Saver::Part::kWritten;
+    note_part();
+    // Negative steps belong to nobody else, and each save has its own.
+    const std::vector<std::vector<int>> parts = gather_values(
+        transport_, std::vector<int>{written ? 1 : 0}, -1 - last_step_);
+    saver_.settle(std::all_of(parts.begin(), parts.end(),
+                              [](const auto& part) { return part[0] == 1; }));
+  }
+  tell(/*wait=*/true);
+}
+
+Manifest manifest_head(const RunSetup& setup, const StartPoint& start,
+                       const SavedPoint& point) {
+  return {.step = point.step,
+          .samples = point.step * setup.global_batch() + start.sample_shift,
+          .updates = point.updates,
+          .seed = setup.config.train.seed,
+          .schedule = fmt::format("{:016x}", hash_of(to_json(setup.schedule))),
+          .config = print_run_config(setup.config)};
+}
+
+std::int64_t checkpoint_bytes(const RunSetup& setup) {
+  const std::size_t kinds =
+      1 + make_optimizer(setup.config.train)->state_names().size();
+  return parameter_count(setup.model) * static_cast<std::int64_t>(kinds) *
+         static_cast<std::int64_t>(sizeof(float));
+}
+
+}  // namespace chimera

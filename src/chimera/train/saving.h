@@ -1,0 +1,82 @@
+// When a rank saves during training, and how all ranks come to know that a
+// checkpoint is complete. One object per rank, used by that rank's thread; all
+// ranks call the same functions at the same steps.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "chimera/exec/worker.h"
+#include "chimera/train/checkpoint/saver.h"
+#include "chimera/train/setup.h"
+
+namespace chimera {
+
+// A rank could not write its part.
+struct Unwritten {
+  int rank = 0;
+  int step = 0;
+  std::string reason;
+};
+
+struct SaveHooks {
+  // On the thread of rank 0: what became of a checkpoint.
+  std::function<void(const SaveResult& result)> on_save = {};
+  // On the thread of the rank itself.
+  std::function<void(const Unwritten& part)> on_unwritten = {};
+};
+
+struct SavedPoint {
+  int step = 0;  // steps done
+  std::int64_t updates = 0;
+};
+
+class Saving {
+ public:
+  // All outlive this.
+  Saving(const RunSetup& setup, const StartPoint& start,
+         const std::string& run_dir, Transport& transport,
+         const SaveHooks& hooks);
+
+  // The next step after `step` after which to save; far away if there is none.
+  [[nodiscard]] int next(int step) const;
+
+  // For this rank's part in the vote of a step, and for what all have said.
+  void add_to(Ballot& ballot);
+  void note(const Ballot& vote);
+
+  // Saves in the background; waits for an earlier save first. Nothing, if this
+  // step is saved already.
+  void save(const SavedPoint& point, const std::vector<StatePiece>& pieces);
+  // Waits until what was begun is complete.
+  void finish();
+
+  // The newest step that this run has saved or was resumed from; on rank 0.
+  [[nodiscard]] int saved_step() const { return saved_step_; }
+  // On rank 0: a checkpoint of this run could not be written.
+  [[nodiscard]] bool has_failed() const { return has_failed_; }
+
+ private:
+  void note_part();
+  void tell(bool wait);
+
+  const RunSetup& setup_;
+  const StartPoint& start_;
+  Transport& transport_;
+  const SaveHooks& hooks_;
+  Saver saver_;
+  int last_step_;  // saved, or tried
+  int saved_step_;
+  bool was_told_ = false;  // of this rank's failure in the open save
+  bool has_failed_ = false;
+};
+
+// What every checkpoint of the run says beside its tensors.
+[[nodiscard]] Manifest manifest_head(const RunSetup& setup,
+                                     const StartPoint& start,
+                                     const SavedPoint& point);
+
+// Bytes of one checkpoint of this run, about.
+[[nodiscard]] std::int64_t checkpoint_bytes(const RunSetup& setup);
+
+}  // namespace chimera
