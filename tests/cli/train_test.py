@@ -282,8 +282,8 @@ class Refuses(Base):
         self.refused("E008", "train.threads=5000")
 
     def test_all_mistakes_come_at_once(self):
-        text = self.refused("E564", "run.save_every=5", "schedule.depth=3")
-        self.assertIn("error[E202]", text)
+        text = self.refused("E202", "schedule.depth=3", "model.init=/nowhere")
+        self.assertIn("error[E528]", text)
 
 
 class Verify(Base):

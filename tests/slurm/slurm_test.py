@@ -34,6 +34,28 @@ steps = 20
 timeout_s = 30
 """
 
+# What can be saved, and goes on.
+REAL = """
+[model]
+kind = "gpt2"
+layers = 4
+hidden = 16
+heads = 2
+vocab = 256
+seq = 16
+[schedule]
+depth = 4
+micros = 4
+micro_batch = 1
+[train]
+steps = {steps}
+lr = 1e-3
+[data]
+path = "run.toml"
+[run]
+timeout_s = 30
+"""
+
 cluster = None  # the one that main() starts
 
 
@@ -89,6 +111,31 @@ class Job(unittest.TestCase):
         self.assertIn(state["state"], ("done", "saved"), self.log(job))
         self.assertIn(state["exit"], (0, 75, 130), self.log(job))
 
+    def test_a_saved_run_goes_on_in_the_queue(self):
+        (self.folder / "run.toml").write_text(REAL.format(steps=500))
+        job = self.submit()
+        slurm.wait_until("five steps", 30, lambda: len(self.steps(job)) >= 5)
+        cluster.run("scancel", "--signal=USR1", job)
+        slurm.wait_until("the restart", 60, lambda: "going on after step" in
+                         self.log(job))
+        self.assertEqual(cluster.wait_for(job, 120), "COMPLETED",
+                         self.log(job))
+        self.assertEqual(self.state(job),
+                         {"state": "done", "step": 500, "exit": 0})
+        self.assertEqual(self.steps(job), list(range(1, 501)))
+
+    @unittest.skipUnless(os.environ.get("CHIMERA_GRID") == "full",
+                         "takes minutes: ./dev test --slow")
+    def test_the_time_limit_is_no_end(self):
+        """SLURM's own warning, limit after limit, until it is done."""
+        (self.folder / "run.toml").write_text(REAL.format(steps=30000))
+        job = self.submit("--time", "00:02:00", "--signal-s", "60")
+        self.assertEqual(cluster.wait_for(job, 900), "COMPLETED",
+                         self.log(job))
+        self.assertEqual(self.state(job),
+                         {"state": "done", "step": 30000, "exit": 0})
+        self.assertGreater(self.log(job).count("going on after step"), 0)
+
     def test_srun_without_pmix_is_refused(self):
         # Else each process would train all of the model by itself.
         run = cluster.run("srun", "-n", 4, "-N", 2, "--ntasks-per-node", 2,
@@ -113,7 +160,7 @@ def main():
     # alarm comes before the time-out of ctest, which would kill at once.
     for end in (signal.SIGTERM, signal.SIGALRM):
         signal.signal(end, interrupt)
-    signal.alarm(150)
+    signal.alarm(1500 if os.environ.get("CHIMERA_GRID") == "full" else 300)
     cluster = slurm.Cluster()
     try:
         cluster.start()

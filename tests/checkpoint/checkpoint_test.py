@@ -1,0 +1,354 @@
+#!/usr/bin/env python3
+"""Nothing is lost: runs that are stopped, damaged, moved and continued.
+
+usage: checkpoint_test.py CHIMERA_BINARY [unittest options]
+"""
+import contextlib
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import runs
+
+runs.Runs.chimera = os.path.abspath(sys.argv.pop(1))
+
+
+class Resume(runs.Runs):
+    def compare(self, *settings, ranks=0, whole=(), norms=20):
+        """20 steps = 10, stop, 10: weights, optimizer state, losses, norms (of
+        the first steps only, where updates go on after their step's vote)."""
+        self.train("whole", "run.save_every=20", *settings, *whole, ranks=ranks)
+        self.train("parts", "run.save_every=10", "train.steps=10", *settings,
+                   ranks=ranks)
+        self.assertEqual(self.steps("parts"), [10])
+        said = self.train("parts", "run.save_every=10", *settings, resume=True,
+                          ranks=ranks)
+        self.assertIn("going on after step 10", said)
+        self.assertEqual(self.saved("parts", 20), self.saved("whole", 20))
+        self.assertEqual(self.losses("parts")[:norms],
+                         self.losses("whole")[:norms])
+        self.assertEqual([m[:2] for m in self.losses("parts")],
+                         [m[:2] for m in self.losses("whole")])
+        self.assertEqual(self.weights("parts"), self.weights("whole"))
+        kinds = {kind for kind, *_ in self.saved("parts", 20)}
+        self.assertIn("weights", kinds)
+        for name in ("whole", "parts"):
+            shutil.rmtree(self.folder / name)
+        return kinds
+
+    def test_in_threads(self):
+        self.assertEqual(self.compare(), {"weights", "exp_avg", "exp_avg_sq"})
+
+    def test_schemes_and_optimizers(self):
+        for settings in (["schedule.scheme=1f1b", "train.clip=0"],
+                         ["schedule.scheme=planned", "train.clip=0"],
+                         ["schedule.width=2", "schedule.depth=2",
+                          "schedule.micros=2"],
+                         ["schedule.pipes=4"],
+                         ["train.optimizer=sgd", "train.momentum=0.9"],
+                         ["model.tie_embeddings=false",
+                          "schedule.recompute=true"],
+                         ["train.shard_update=true"]):
+            with self.subTest(settings):
+                self.compare(*settings)
+
+    def test_bert(self):
+        self.compare('model.kind="bert"')
+
+    def test_asynchronous_schemes_at_the_same_saves(self):
+        """They drain at a save, so the whole run has one there too."""
+        for scheme in ("pipedream", "pipedream-2bw"):
+            with self.subTest(scheme):
+                kinds = self.compare(
+                    f"schedule.scheme={scheme}", "train.clip=0",
+                    "model.tie_embeddings=false", whole=["run.save_every=10"],
+                    norms=10)
+                self.assertEqual("previous_weights" in kinds,
+                                 scheme == "pipedream-2bw")
+
+    def test_under_mpirun(self):
+        self.compare(ranks=4)
+
+    def test_from_threads_to_mpirun_and_back(self):
+        self.train("whole", "run.save_every=20")
+        self.train("parts", "run.save_every=5", "train.steps=5")
+        self.train("parts", "run.save_every=5", "train.steps=10", resume=True,
+                   ranks=4)
+        self.train("parts", "run.save_every=20", resume=True)
+        self.assertEqual(self.saved("parts", 20), self.saved("whole", 20))
+
+    def test_into_other_layouts(self):
+        """The same state, and losses as close as another order of sums is."""
+        self.train("whole", "run.save_every=10")
+        for number, settings in enumerate((
+                ["schedule.depth=2", "schedule.micros=4"],
+                ["schedule.depth=2", "schedule.micros=2", "schedule.width=2"],
+                ["schedule.scheme=1f1b"],
+                ["schedule.scheme=zb-h1", "schedule.depth=2"],
+                ["schedule.cut=[0, 2, 3, 5]", "train.shard_update=true"])):
+            with self.subTest(settings):
+                name = f"other{number}"
+                shutil.copytree(self.folder / "whole", self.folder / name)
+                shutil.rmtree(self.path(name, 20))
+                self.train(name, *settings, resume=True)
+                for mine, theirs in zip(self.losses(name),
+                                        self.losses("whole")):
+                    self.assertEqual(mine[0], theirs[0])
+                    self.assertLess(abs(mine[1] - theirs[1]),
+                                    1e-5 * abs(theirs[1]))
+
+    def test_another_mini_batch_goes_on_at_the_next_sample(self):
+        self.train("run", "run.save_every=10", "train.steps=10")
+        said = self.train("run", "run.save_every=5", "schedule.micros=8",
+                          "train.steps=15", resume=True)
+        self.assertIn("another size than before: going on at sample 80", said)
+        manifest = json.loads(
+            (self.path("run", 15) / "manifest.json").read_text())
+        self.assertEqual(manifest["samples"], 80 + 5 * 16)
+
+    def test_a_finished_run_can_be_made_longer(self):
+        self.train("run", "run.save_every=7", "train.steps=9")
+        self.assertEqual(self.steps("run"), [7, 9])
+        self.train("run", "run.save_every=7", "train.steps=12", resume=True)
+        self.assertEqual(self.state("run"),
+                         {"state": "done", "step": 12, "exit": 0})
+        self.assertEqual([m[0] for m in self.losses("run")],
+                         list(range(1, 13)))
+        self.assertEqual(self.steps("run"), [9, 12])
+
+    def test_without_a_checkpoint_it_starts(self):
+        said = self.train("run", "train.steps=2", resume=True)
+        self.assertIn("starting from the first step", said)
+
+    def test_metrics_of_lost_steps_are_dropped(self):
+        self.train("run", "run.save_every=4", "train.steps=6")
+        shutil.rmtree(self.path("run", 6))
+        self.train("run", "run.save_every=4", "train.steps=6", resume=True)
+        self.assertEqual([m[0] for m in self.losses("run")],
+                         [1, 2, 3, 4, 5, 6])
+
+    def test_it_is_refused_without_a_run(self):
+        run = subprocess.run([self.chimera, "train", "-c", self.config,
+                              "--resume"], text=True, capture_output=True)
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("--run-dir", run.stderr)
+
+
+class Signals(runs.Runs):
+    def stop(self, name, end, ranks=0, settings=()):
+        run = self.start(name, "train.steps=100000", *settings, ranks=ranks)
+        path = self.folder / name / "metrics.jsonl"
+        while not path.exists() or len(path.read_text().splitlines()) < 3:
+            self.assertIsNone(run.poll())
+            time.sleep(0.02)
+        run.send_signal(end)
+        _, stderr = run.communicate(timeout=60)
+        return run.returncode, stderr
+
+    def check(self, name, ranks=0):
+        """What it saved goes on as if nothing had been."""
+        step = self.state(name)["step"]
+        self.assertEqual(self.state(name),
+                         {"state": "saved", "step": step, "exit": 75})
+        self.assertEqual(self.steps(name)[-1], step)
+        last = step + 3
+        self.train(name, f"train.steps={last}", f"run.save_every={last}",
+                   resume=True, ranks=ranks)
+        self.train(name + "-whole", f"train.steps={last}",
+                   f"run.save_every={last}")
+        self.assertEqual(self.saved(name, last),
+                         self.saved(name + "-whole", last))
+
+    def test_terminate_and_usr1_save(self):
+        for end in (signal.SIGTERM, signal.SIGUSR1):
+            with self.subTest(end):
+                code, stderr = self.stop(end.name, end)
+                self.assertEqual(code, 75, stderr)
+                self.check(end.name)
+
+    def test_usr1_under_mpirun(self):
+        _, stderr = self.stop("run", signal.SIGUSR1, ranks=4)
+        self.assertIn("saved", stderr)
+        self.check("run", ranks=4)
+
+    def test_ctrl_c_saves_where_it_is_asked_to(self):
+        code, stderr = self.stop("run", signal.SIGINT,
+                                 settings=["run.save_every=1000"])
+        self.assertEqual(code, 130, stderr)
+        self.assertEqual(self.steps("run"), [self.state("run")["step"]])
+
+    def test_a_second_signal_leaves_at_once(self):
+        self.config.write_text(
+            self.config.read_text().replace("hidden = 16", "hidden = 256")
+            .replace("micro_batch = 2", "micro_batch = 64"))
+        run = self.start("run", "train.steps=100000")
+        path = self.folder / "run" / "metrics.jsonl"
+        while not path.exists() or not path.read_text():
+            time.sleep(0.02)
+        run.send_signal(signal.SIGUSR1)
+        time.sleep(0.2)
+        run.send_signal(signal.SIGUSR1)
+        begin = time.monotonic()
+        run.communicate(timeout=60)
+        self.assertEqual(run.returncode, -signal.SIGUSR1)
+        self.assertLess(time.monotonic() - begin, 5)
+
+
+class Damage(runs.Runs):
+    def setUp(self):
+        super().setUp()
+        self.train("run", "run.save_every=4", "train.steps=8")
+
+    def test_list_and_verify(self):
+        rows = json.loads(self.checkpoint(
+            "list", self.folder / "run", "--format", "json").stdout)
+        self.assertEqual([row["step"] for row in rows["checkpoints"]], [8, 4])
+        text = self.checkpoint("verify", self.folder / "run").stdout
+        self.assertEqual(text.count("sound"), 2)
+
+    def parts(self, step):
+        return sorted(self.path("run", step).glob("part-*.safetensors"))
+
+    def flip(self, path, at):
+        content = bytearray(path.read_bytes())
+        content[at] ^= 0x40
+        path.write_bytes(content)
+
+    def test_an_older_one_is_taken_and_the_damage_named(self):
+        part = self.parts(8)[1]
+        self.flip(part, part.stat().st_size - 5)
+        run = self.checkpoint("verify", self.folder / "run", code=4)
+        self.assertRegex(run.stderr, r"error\[E582\] .*part-0001.*tensor ")
+        said = self.train("run", "run.save_every=4", "train.steps=8",
+                          resume=True)
+        self.assertRegex(said, r"skipped .*step-00000008.*E582")
+        self.assertIn("going on after step 4", said)
+        self.assertTrue(self.path("run", 8).with_suffix(".damaged").exists())
+        self.checkpoint("verify", self.folder / "run")
+
+    def test_every_region(self):
+        """Each file's begin, middle and end flipped, and each file cut."""
+        shutil.rmtree(self.path("run", 4))
+        for path in sorted(self.path("run", 8).iterdir()):
+            whole = path.read_bytes()
+            for where in (0, 9, len(whole) // 3, len(whole) // 2,
+                          len(whole) - 2):
+                with self.subTest(f"{path.name} at {where}"):
+                    self.flip(path, where)
+                    run = self.checkpoint("verify", self.folder / "run", code=4)
+                    self.assertIn(path.name, run.stderr)
+                    if where == 9:
+                        self.train("run", resume=True, code=4)
+                    path.write_bytes(whole)
+            for size in (0, len(whole) // 2, len(whole) - 1):
+                with self.subTest(f"{path.name} cut to {size}"):
+                    path.write_bytes(whole[:size])
+                    self.checkpoint("verify", self.folder / "run", code=4)
+                    path.write_bytes(whole)
+        self.checkpoint("verify", self.folder / "run")
+
+    def test_swapped_parts(self):
+        shutil.rmtree(self.path("run", 4))
+        first, second, *_ = self.parts(8)
+        contents = first.read_bytes(), second.read_bytes()
+        first.write_bytes(contents[1])
+        second.write_bytes(contents[0])
+        said = self.train("run", resume=True, code=4)
+        self.assertIn("part-0000", said)
+        self.assertIn("error[E587]", said)
+
+    def test_another_model_or_optimizer(self):
+        for code, settings in (("E584", ["model.hidden=32"]),
+                               ("E584", ["model.layers=5"]),
+                               ("E585", ["train.optimizer=sgd",
+                                         "train.momentum=0.5"]),
+                               ("E586", ["train.steps=3"])):
+            with self.subTest(settings):
+                said = self.train("run", *settings, resume=True, code=4)
+                self.assertIn(f"error[{code}]", said)
+        self.assertEqual(self.steps("run"), [4, 8])  # nothing was touched
+
+    def test_a_rank_says_it_too(self):
+        part = self.parts(8)[0]
+        self.flip(part, part.stat().st_size - 5)
+        said = self.train("run", "run.save_every=4", "train.steps=8",
+                          resume=True, ranks=4)
+        self.assertRegex(said, r"skipped .*step-00000008.*E582")
+
+
+class Disk(runs.Runs):
+    def tmpfs(self, size):
+        place = self.folder / "disk"
+        place.mkdir()
+        made = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}",
+                               "tmpfs", place])
+        if made.returncode != 0:
+            self.skipTest("not allowed to mount")
+        self.addCleanup(subprocess.run, ["umount", place])
+        return place
+
+    def test_a_full_disk_keeps_training_and_the_old_checkpoint(self):
+        place = self.tmpfs("2m")
+        run = self.start("disk/run", "run.save_every=3", "train.steps=400")
+        while not list((place / "run/checkpoints").glob("step-*")):
+            self.assertIsNone(run.poll(), run.poll() is None or
+                              run.communicate()[1])
+            time.sleep(0.01)
+        ballast = os.open(place / "ballast", os.O_WRONLY | os.O_CREAT)
+        with contextlib.suppress(OSError):
+            while True:
+                os.write(ballast, bytes(4096))
+        os.close(ballast)
+        _, stderr = run.communicate(timeout=120)
+        self.assertEqual(run.returncode, 8, stderr)
+        self.assertRegex(stderr, r"warning: no checkpoint of step \d+: .*"
+                                 r"No space left.*training goes on")
+        os.remove(place / "ballast")
+        self.checkpoint("verify", place / "run")
+
+    def test_a_limit_of_file_sizes(self):
+        limit = 60_000
+
+        def limited():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        run = subprocess.run(
+            self.command("run", "run.save_every=2", "train.steps=6"),
+            text=True, capture_output=True, preexec_fn=limited)
+        self.assertEqual(run.returncode, 8, run.stderr)
+        self.assertRegex(run.stderr, "warning: no checkpoint of step 2: .*"
+                                     "File too large")
+        self.assertEqual([m[0] for m in self.losses("run")],
+                         [1, 2, 3, 4, 5, 6])
+
+    def test_a_directory_that_becomes_read_only(self):
+        place = self.tmpfs("9m")
+        (self.folder / "run").mkdir()
+        os.symlink(place, self.folder / "run/checkpoints")
+        run = self.start("run", "run.save_every=3", "train.steps=200",
+                         resume=True)
+        while not list(place.glob("step-*")):
+            self.assertIsNone(run.poll())
+            time.sleep(0.01)
+        while subprocess.run(["mount", "-o", "remount,ro", place],
+                             capture_output=True).returncode != 0:
+            time.sleep(0.001)  # busy while a file is open for writing
+        _, stderr = run.communicate(timeout=60)
+        self.assertEqual(run.returncode, 8, stderr)
+        self.assertRegex(stderr, "warning: no checkpoint of step .*Read-only")
+        self.checkpoint("verify", self.folder / "run")
+
+    def test_a_disk_too_small_is_refused_before_the_first_step(self):
+        place = self.tmpfs("64k")
+        said = self.train("disk/run", "run.save_every=3", code=8)
+        self.assertRegex(said, "MB free, and a checkpoint takes")
+        self.assertFalse((place / "run/checkpoints").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

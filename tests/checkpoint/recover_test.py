@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""A killed rank loses nothing: the others save the run.
+
+usage: recover_test.py CHIMERA_BINARY [--kills N] [--seed S]
+
+Trains GPT-2 on four ranks under mpirun with run.recover and without any
+periodic checkpoint, and kills one of them at a random moment. The others must
+leave a complete checkpoint and state.json = saved; and the resumed run must end
+with the bits of one that nobody disturbed.
+"""
+import argparse
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import runs
+
+RANKS = 4
+STEPS = 60
+SETTINGS = ["run.recover=true", f"train.steps={STEPS}"]
+
+
+class Killer(runs.Runs):
+    def runTest(self):
+        pass
+
+    def pids(self, run):
+        """The ranks' processes, by rank, once all are there."""
+        found = {}
+        for stat in pathlib.Path("/proc").glob("[0-9]*/environ"):
+            try:
+                environ = stat.read_bytes().split(b"\0")
+                command = stat.with_name("cmdline").read_bytes()
+            except OSError:
+                continue
+            if run.encode() not in command or b"mpirun" in command:
+                continue
+            for word in environ:
+                if word.startswith(b"OMPI_COMM_WORLD_RANK="):
+                    found[int(word.partition(b"=")[2])] = int(stat.parent.name)
+        return found
+
+    def killed(self, name, rank, wait):
+        """Kills `rank` so many seconds after the first step; what was said."""
+        command = self.command(name, *SETTINGS, ranks=RANKS)
+        # Time to write; by default mpirun kills two seconds after a death.
+        command[1:1] = ["--mca", "odls_base_sigkill_timeout", "5"]
+        run = subprocess.Popen(command, text=True, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, cwd=self.folder)
+        metrics = self.folder / name / "metrics.jsonl"
+        while not metrics.exists() or not metrics.read_text():
+            self.assertIsNone(run.poll())
+            time.sleep(0.005)
+        pids = self.pids(str(self.folder / name))
+        self.assertEqual(sorted(pids), list(range(RANKS)))
+        time.sleep(wait)
+        os.kill(pids[rank], signal.SIGKILL)
+        return run.communicate(timeout=60)[1]
+
+    def check(self, number, rank, wait):
+        name = f"run{number}"
+        said = self.killed(name, rank, wait)
+        state = self.state(name)
+        if state["state"] == "done":  # it came too late
+            return None
+        self.assertEqual((state["state"], state["exit"]), ("saved", 75), said)
+        self.assertEqual(self.steps(name), [state["step"]], said)
+        # The last step that anybody was told of, at least.
+        self.assertGreaterEqual(state["step"],
+                                max(m[0] for m in self.losses(name)), said)
+        self.assertEqual(self.saved(name, state["step"]),
+                         self.saved("each", state["step"]), said)
+        self.train(name, *SETTINGS, f"run.save_every={STEPS}", resume=True,
+                   ranks=RANKS)
+        self.assertEqual(self.saved(name, STEPS), self.saved("each", STEPS))
+        return state["step"]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("binary")
+    parser.add_argument("--kills", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    options = parser.parse_args()
+    runs.Runs.chimera = os.path.abspath(options.binary)
+    print("seed", options.seed)
+    random.seed(options.seed)
+    killer = Killer()
+    killer.setUp()
+    steps = []
+    try:
+        killer.train("each", *SETTINGS, "run.save_every=1", f"run.keep={STEPS}")
+        number = 0
+        while len(steps) < options.kills:
+            rank, wait = number % RANKS, random.uniform(0, 0.5)
+            step = killer.check(number, rank, wait)
+            number += 1
+            if step is not None:
+                steps.append(step)
+                print(f"ok     rank {rank} killed: saved step {step}",
+                      flush=True)
+    finally:
+        killer.doCleanups()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
