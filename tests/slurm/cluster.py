@@ -183,8 +183,9 @@ class Cluster:
         """The state in which it ended."""
         def ended():
             state = self.state_of(job)
-            return state if state not in (
-                "PENDING", "CONFIGURING", "RUNNING", "COMPLETING") else ""
+            return state if state in (
+                "COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL",
+                "DEADLINE", "OUT_OF_MEMORY") else ""
         return wait_until(f"the end of job {job}", seconds, ended)
 
     def logs(self):

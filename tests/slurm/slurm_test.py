@@ -54,6 +54,7 @@ lr = 1e-3
 path = "run.toml"
 [run]
 timeout_s = 30
+log_every = 1000
 """
 
 cluster = None  # the one that main() starts
@@ -128,12 +129,12 @@ class Job(unittest.TestCase):
                          "takes minutes: ./dev test --slow")
     def test_the_time_limit_is_no_end(self):
         """SLURM's own warning, limit after limit, until it is done."""
-        (self.folder / "run.toml").write_text(REAL.format(steps=30000))
+        (self.folder / "run.toml").write_text(REAL.format(steps=12000))
         job = self.submit("--time", "00:02:00", "--signal-s", "60")
         self.assertEqual(cluster.wait_for(job, 900), "COMPLETED",
                          self.log(job))
         self.assertEqual(self.state(job),
-                         {"state": "done", "step": 30000, "exit": 0})
+                         {"state": "done", "step": 12000, "exit": 0})
         self.assertGreater(self.log(job).count("going on after step"), 0)
 
     def test_srun_without_pmix_is_refused(self):

@@ -125,7 +125,7 @@ bool has_part(const std::string& folder, int rank) {
 
 std::string commit_parts(const CommitOrder& order) {
   const Manifest manifest = merge_parts(order);
-  const std::string path = checkpoint_path(order.run_dir, manifest.step);
+  std::string path = checkpoint_path(order.run_dir, manifest.step);
   try {
     write_durably(order.folder + "/manifest.json", to_json(manifest));
     for (const int rank : order.ranks) {

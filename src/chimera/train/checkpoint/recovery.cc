@@ -75,7 +75,7 @@ Testimony Recovery::agree(const Testimony& mine) const {
 
 std::string Recovery::save(const Manifest& head,
                            const std::vector<StatePiece>& pieces) const {
-  const std::string path = checkpoint_path(options_.run_dir, head.step);
+  std::string path = checkpoint_path(options_.run_dir, head.step);
   std::error_code error;
   if (fs::exists(path, error)) return path;  // saved before the loss
   const std::string folder =

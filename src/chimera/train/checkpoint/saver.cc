@@ -92,7 +92,7 @@ Saver::Part Saver::wait_part() {
 void Saver::settle(bool all_written) {
   CHIMERA_CHECK(part_ == Part::kWritten || part_ == Part::kFailed,
                 "a save is settled while this rank still writes");
-  Open save = std::move(*open_);
+  OpenSave save = std::move(*open_);
   open_.reset();
   if (options_.rank == 0) {
     const std::string error = part_ == Part::kFailed
@@ -112,7 +112,7 @@ void Saver::settle(bool all_written) {
   part_ = Part::kIdle;
 }
 
-SaveResult Saver::commit(const Open& save) const {
+SaveResult Saver::commit(const OpenSave& save) const {
   SaveResult result{.step = save.step, .stall_s = save.stall_s};
   CommitOrder order{.run_dir = options_.run_dir,
                     .folder = save.folder,

@@ -27,6 +27,15 @@ struct SaveResult {
   double total_s = 0;
 };
 
+// A save between start() and settle().
+struct OpenSave {
+  int step = 0;
+  std::string folder;
+  double stall_s = 0;
+  Clock::time_point started;
+  std::future<std::string> part;  // why not; empty: it is written
+};
+
 class Saver {
  public:
   struct Options {
@@ -55,19 +64,11 @@ class Saver {
   [[nodiscard]] std::optional<SaveResult> result(bool wait);
 
  private:
-  struct Open {
-    int step = 0;
-    std::string folder;
-    double stall_s = 0;
-    Clock::time_point started;
-    std::future<std::string> part;  // why not; empty: it is written
-  };
-
   void copy(const std::vector<StatePiece>& pieces);
-  [[nodiscard]] SaveResult commit(const Open& save) const;
+  [[nodiscard]] SaveResult commit(const OpenSave& save) const;
 
   Options options_;
-  std::optional<Open> open_;
+  std::optional<OpenSave> open_;
   std::string error_;
   Part part_ = Part::kIdle;
   // Kept from save to save: its pages are there already.
