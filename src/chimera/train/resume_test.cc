@@ -188,6 +188,8 @@ TEST_F(Resume, WhatFailsAgainEndsTheRun) {
 TEST_F(Resume, ReplicasThatDifferAreNamed) {
   RunConfig config = config_of("chimera");
   config.run.check_every = 2;
+  config.run.recover = true;  // but from whose weights?
+  config.run.dir = run_dir_;
   const Linears linears = make_linears(8);
   const auto setup = setup_of(config, model_from(linears));
   std::atomic<int> calls = 0;
@@ -207,6 +209,7 @@ TEST_F(Resume, ReplicasThatDifferAreNamed) {
                                         "against worker .;.*"));
   }
   EXPECT_EQ(steps, 2);
+  EXPECT_TRUE(list_checkpoints(run_dir_).empty());
 }
 
 TEST_F(Resume, RecoveryIsOffWhereAStageHasOneHolder) {

@@ -127,7 +127,9 @@ class Training {
   std::optional<TorchComputeOptions> compute_;  // not if emulated
   TrainOutcome outcome_;  // written by rank 0, or the one rank that is here
   // Where ranks are threads, and one has failed.
-  std::atomic<int> lost_ = -1;  // that one
+  static constexpr int kNobody = -1;
+  static constexpr int kAll = -2;  // nobody's weights can be relied upon
+  std::atomic<int> lost_ = kNobody;
   std::mutex mutex_;
   std::optional<Recovered> recovered_;  // guarded by mutex_ while they run
   int last_recovery_ = -1;              // the step that it went on from
@@ -217,9 +219,12 @@ void Training::run_rank(const RankSite& site) {
   } catch (const AbortedError&) {
     if (setup_.recovers && state.saving) survive(site, worker, state);
     throw;
+  } catch (const ReplicaError&) {
+    lost_ = kAll;
+    throw;
   } catch (const std::exception&) {
-    int none = -1;
-    lost_.compare_exchange_strong(none, rank);
+    int nobody = kNobody;
+    lost_.compare_exchange_strong(nobody, rank);
     throw;
   }
 }
@@ -290,7 +295,7 @@ void Training::survive(const RankSite& site, Worker& worker,
 // Of threads: it has woken the others before it could say so.
 int Training::wait_for_lost() const {
   const Clock::time_point deadline = Clock::now() + std::chrono::seconds(10);
-  while (lost_ < 0 && Clock::now() < deadline) {
+  while (lost_ == kNobody && Clock::now() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return lost_;
@@ -307,7 +312,7 @@ void Training::go_on_after(const std::string& reason) {
   start_ = read_start(setup_, recovered_->path).value();
   tidy_checkpoints(run_dir(), {});
   recovered_.reset();
-  lost_ = -1;
+  lost_ = kNobody;
   outcome_ = {};
 }
 
