@@ -73,7 +73,7 @@ void Signals::take(int signal) {
   if (!is_second && !is_quiet) {
     std::cerr << (signal == SIGINT
                       ? "\nending after this step; Ctrl-C again ends at once\n"
-                      : "\nasked to end: saving after this step\n");
+                      : "\nasked to end: ending after this step\n");
   }
   if (!is_second) wish_ = signal == SIGINT ? Wish::kEnd : Wish::kSaveAndEnd;
   if (signal == SIGTERM && handlers_->on_terminate) handlers_->on_terminate();
