@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "chimera/model/cut.h"
+#include "chimera/schedule/cut.h"
 #include "chimera/train/data/data_source.h"
 #include "chimera/train/model_setup.h"
 #include "chimera/train/optimizers.h"

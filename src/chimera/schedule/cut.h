@@ -1,5 +1,5 @@
 // Where a model's flat list of layers is cut into stages. A cut is the first
-// layer of each stage, so it starts with 0. Torch-free.
+// layer of each stage, so it starts with 0.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-#include "chimera/model/cut.h"
+#include "chimera/schedule/cut.h"
 
 #include <algorithm>
 #include <functional>
