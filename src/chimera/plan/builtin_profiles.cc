@@ -1,0 +1,22 @@
+#include "chimera/plan/builtin_profiles.h"
+
+#include "chimera/plan/profile_text.h"
+
+namespace chimera {
+
+const std::vector<std::string>& builtin_profile_names() {
+  static const std::vector<std::string> kNames = {"p100", "v100", "rtx3090"};
+  return kNames;
+}
+
+std::optional<Profile> builtin_profile(std::string_view name) {
+  const auto read = [&](std::string_view text) {
+    return parse_profile(text, std::string(name)).value();
+  };
+  if (name == "p100") return read(kP100Profile);
+  if (name == "v100") return read(kV100Profile);
+  if (name == "rtx3090") return read(kRtx3090Profile);
+  return std::nullopt;
+}
+
+}  // namespace chimera

@@ -1,0 +1,24 @@
+// Profiles that come with the program: p100 (the machine of the paper), v100
+// and rtx3090. Their texts are files of profiles/, in the format of
+// profile_text.h, so that a user can print one and change it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chimera/plan/profile.h"
+
+namespace chimera {
+
+extern const std::string_view kP100Profile;
+extern const std::string_view kV100Profile;
+extern const std::string_view kRtx3090Profile;
+
+[[nodiscard]] const std::vector<std::string>& builtin_profile_names();
+
+// Absent if there is none of this name.
+[[nodiscard]] std::optional<Profile> builtin_profile(std::string_view name);
+
+}  // namespace chimera

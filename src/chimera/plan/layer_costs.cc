@@ -1,0 +1,85 @@
+#include "chimera/plan/layer_costs.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "chimera/base/check.h"
+
+namespace chimera {
+namespace {
+
+// REQUIRES: equally long and not empty, sizes ascending.
+double at_size(const std::vector<double>& sizes,
+               const std::vector<double>& values, double size) {
+  if (size <= sizes.front() || sizes.size() == 1) {
+    return values.front() * size / sizes.front();
+  }
+  const auto above = std::upper_bound(sizes.begin() + 1, sizes.end() - 1, size);
+  const auto right = above - sizes.begin();
+  const double slope =
+      (values[right] - values[right - 1]) / (sizes[right] - sizes[right - 1]);
+  const double value = values[right] + slope * (size - sizes[right]);
+  // Noise may tilt the last piece; more samples never take less.
+  return std::max(value, values[right - 1]);
+}
+
+double attention_share(const LayerShape& shape) {
+  const LayerFlops flops = forward_flops(shape);
+  return flops.attention / flops.total();
+}
+
+}  // namespace
+
+LayerSource source_of(const Profile& profile, const LayerShape& shape) {
+  LayerSource best;
+  for (const LayerProfile& layer : profile.layers) {
+    if (!same_work(layer.shape, shape)) continue;
+    if (best.layer == nullptr || best.layer->derived) best.layer = &layer;
+  }
+  if (best.layer != nullptr) return best;
+  double least = 2;
+  for (const LayerProfile& layer : profile.layers) {
+    if (layer.shape.kind != LayerKind::kBlock) continue;
+    // A derived block only where there is nothing else.
+    const double distance =
+        std::abs(attention_share(layer.shape) - attention_share(shape)) +
+        (layer.derived ? 1 : 0);
+    if (distance >= least) continue;
+    least = distance;
+    best.layer = &layer;
+  }
+  CHIMERA_CHECK(best.layer != nullptr, "a profile has a block");
+  best.same = false;
+  best.scale =
+      forward_flops(shape).total() / forward_flops(best.layer->shape).total();
+  return best;
+}
+
+LayerCosts layer_costs(const Profile& profile, const LayerShape& shape,
+                       int micro_batch) {
+  const LayerSource source = source_of(profile, shape);
+  const LayerTable& table = source.layer->table;
+  const double size = micro_batch * source.scale;
+  const auto measured = [&](const std::vector<double>& values) {
+    return at_size(table.micro_batch, values, size);
+  };
+  LayerCosts costs{.forward_s = measured(table.forward_s),
+                   .input_grad_s = measured(table.input_grad_s),
+                   .weight_grad_s = measured(table.weight_grad_s)};
+  const auto bytes = [&](const std::vector<double>& values, double estimate) {
+    return source.same && !values.empty() ? measured(values)
+                                          : estimate * micro_batch;
+  };
+  costs.activation_bytes =
+      bytes(table.activation_bytes, estimated_activation_bytes(shape));
+  costs.workspace_bytes =
+      bytes(table.workspace_bytes, estimated_workspace_bytes(shape));
+  return costs;
+}
+
+std::string describe(const LayerSource& source) {
+  if (!source.same) return source.layer->name + ", scaled by FLOPs";
+  return source.layer->name + (source.layer->derived ? " (derived)" : "");
+}
+
+}  // namespace chimera

@@ -1,0 +1,76 @@
+#include <fmt/format.h>
+
+#include "chimera/base/text.h"
+#include "chimera/config/toml_text.h"
+#include "chimera/plan/profile_text.h"
+
+namespace chimera {
+namespace {
+
+constexpr double kMebi = 1024.0 * 1024;
+
+std::string list(const char* key, const std::vector<double>& values,
+                 double unit) {
+  if (values.empty()) return "";
+  std::vector<std::string> words;
+  words.reserve(values.size());
+  for (const double value : values) words.push_back(number(value / unit));
+  return fmt::format("{} = [{}]\n", key, join(words, ", "));
+}
+
+std::string link(const char* section, const LinkProfile& link) {
+  return fmt::format("\n[{}]\nlatency_us = {}\ngb_per_s = {}\n", section,
+                     number(link.latency_s * 1e6),
+                     number(link.s_per_byte > 0 ? 1e-9 / link.s_per_byte : 0));
+}
+
+std::string layer_text(const LayerProfile& layer) {
+  const LayerShape& shape = layer.shape;
+  // A name of letters, digits, - and _ needs no quotes, others do not hurt.
+  std::string text = fmt::format("\n[{}]\nlayer = \"{}\"\n",
+                                 toml_string(layer.name), name_of(shape.kind));
+  if (layer.derived) text += "derived = true\n";
+  const auto count = [&](const char* key, int value) {
+    if (value > 0) text += fmt::format("{} = {}\n", key, value);
+  };
+  if (shape.kind != LayerKind::kBlock) {
+    text += fmt::format("model = \"{}\"\n", name_of(shape.model));
+  }
+  count("hidden", shape.hidden);
+  count("heads", shape.heads);
+  count("ffn", shape.ffn);
+  count("seq", shape.seq);
+  count("vocab", shape.vocab);
+  const LayerTable& table = layer.table;
+  return text + list("micro_batch", table.micro_batch, 1) +
+         list("forward_ms", table.forward_s, 1e-3) +
+         list("input_grad_ms", table.input_grad_s, 1e-3) +
+         list("weight_grad_ms", table.weight_grad_s, 1e-3) +
+         list("activation_mib", table.activation_bytes, kMebi) +
+         list("workspace_mib", table.workspace_bytes, kMebi) +
+         list("spread", table.spread, 1);
+}
+
+}  // namespace
+
+std::string print_profile(const Profile& profile) {
+  std::string text =
+      fmt::format("[machine]\nname = {}\n", toml_string(profile.name));
+  if (!profile.description.empty()) {
+    text += "description = " + toml_string(profile.description) + "\n";
+  }
+  if (!profile.source.empty()) {
+    text += "source = " + toml_string(profile.source) + "\n";
+  }
+  if (profile.memory_bytes > 0) {
+    text += fmt::format("memory_gb = {}\n", number(profile.memory_bytes / 1e9));
+  }
+  text += link("link", profile.link);
+  if (profile.sum != profile.link) text += link("sum", profile.sum);
+  text += fmt::format("\n[update]\nns_per_parameter = {}\n",
+                      number(profile.update_s_per_parameter * 1e9));
+  for (const LayerProfile& layer : profile.layers) text += layer_text(layer);
+  return text;
+}
+
+}  // namespace chimera

@@ -1,0 +1,41 @@
+// profile.toml in, Profile out, or every mistake at once; and back.
+//
+//   [machine]                # name; description, source, memory_gb
+//   name = "p100"
+//   [link]                   # of a message: both required, 0 GB/s = unlimited
+//   latency_us = 50
+//   gb_per_s = 1
+//   [sum]                    # of gradient sums; left out: as [link]
+//   [update]
+//   ns_per_parameter = 0.1
+//   [bert-large]             # any other name is a layer
+//   layer = "block"          # or embedding, head: these need model and vocab
+//   hidden = 1024            # heads, ffn (blocks), seq
+//   micro_batch = [1, 2, 4]  # ascending; the lists below are as long
+//   forward_ms = [1.2, 1.5, 2.5]      # also input_grad_ms, weight_grad_ms
+//   activation_mib = [11, 22, 44]     # left out: estimated from the shape
+//   workspace_mib = [19, 22, 28]      # same
+//   spread = [0.01, 0.01, 0.02]       # may be left out
+//   derived = true           # not measured (default false)
+//
+// The codes are those of run.toml for the same mistakes, and
+//   E601 micro-batch sizes that do not ascend
+//   E602 no block
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "chimera/base/result.h"
+#include "chimera/plan/profile.h"
+
+namespace chimera {
+
+// `text` is untrusted; `file_name` only names it in errors.
+[[nodiscard]] Result<Profile> parse_profile(std::string_view text,
+                                            const std::string& file_name);
+
+// Reads back as the same profile, but for the last digits of numbers.
+[[nodiscard]] std::string print_profile(const Profile& profile);
+
+}  // namespace chimera
