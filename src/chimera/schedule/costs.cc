@@ -39,6 +39,12 @@ double compute_time(const Costs& costs, const Action& action, int parts) {
   }
 }
 
+double rabenseifner_time(const SumCosts& costs, double ranks, double bytes) {
+  if (ranks < 2) return 0;
+  return 2 * std::log2(ranks) * costs.latency +
+         2 * (ranks - 1) / ranks * costs.time_per_byte * bytes;
+}
+
 double sum_time(const Costs& costs, const Schedule& schedule,
                 const SumGroup& group) {
   std::set<int> holders;
@@ -50,8 +56,9 @@ double sum_time(const Costs& costs, const Schedule& schedule,
   const double ranks = static_cast<double>(holders.size()) * schedule.width;
   if (ranks < 2) return 0;
   if (costs.sum_time) return *costs.sum_time;
-  return 2 * std::log2(ranks) * costs.latency +
-         2 * (ranks - 1) / ranks * costs.time_per_byte * bytes;
+  return rabenseifner_time(
+      costs.sums.value_or(SumCosts{costs.latency, costs.time_per_byte}), ranks,
+      bytes);
 }
 
 }  // namespace chimera

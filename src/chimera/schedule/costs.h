@@ -23,13 +23,23 @@ struct StageCosts {
   bool operator==(const StageCosts&) const = default;
 };
 
+// Of each round of a gradient sum, where it differs from a message's.
+struct SumCosts {
+  double latency = 0;
+  double time_per_byte = 0;
+
+  bool operator==(const SumCosts&) const = default;
+};
+
 struct Costs {
   std::vector<StageCosts> stages;
   double latency = 0;        // of every message between two workers
   double time_per_byte = 0;  // of every directed link; 0 = free
-  // The time of one group's sum; where absent, Rabenseifner's formula over
-  // latency, time_per_byte and the stage's gradient bytes.
+  // The time of one group's sum; where absent, Rabenseifner's formula over the
+  // stage's gradient bytes and `sums`, or where that is absent too, latency and
+  // time_per_byte of a message.
   std::optional<double> sum_time;
+  std::optional<SumCosts> sums = {};
 
   bool operator==(const Costs&) const = default;
 };
@@ -51,6 +61,11 @@ struct UniformTimes {
 // How long `action` occupies its worker; 0 for everything that is not compute.
 [[nodiscard]] double compute_time(const Costs& costs, const Action& action,
                                   int parts);
+
+// Rabenseifner's sum of `bytes` over `ranks`: 2 log2(r) latencies and 2 (r-1)/r
+// of the bytes. 0 for one rank.
+[[nodiscard]] double rabenseifner_time(const SumCosts& costs, double ranks,
+                                       double bytes);
 
 // The time of one sum of `group` once its last member has started it. A group
 // with a single holder over all copies is free.
