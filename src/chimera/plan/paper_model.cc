@@ -1,0 +1,103 @@
+// D workers, N micro-batches, 2f pipes, W copies.
+#include "chimera/plan/paper_model.h"
+
+#include <algorithm>
+
+#include "chimera/base/check.h"
+
+namespace chimera {
+namespace {
+
+// reference: closed forms of section 3.5; direct concatenation leaves D-2
+// bubbles of B-F between two units.
+std::optional<PathCounts> chimera_counts(const Layout& layout,
+                                         bool slow_backward) {
+  const double D = layout.depth, N = layout.micros;
+  const double f = layout.pipes / 2.0;
+  const int unit =
+      layout.scale == Scale::kDoubling ? 2 * layout.depth : layout.depth;
+  if (layout.micros == layout.depth && layout.scale != Scale::kHalving) {
+    return PathCounts{D, D + D / f - 2};
+  }
+  if (layout.pipes != 2 || layout.micros % unit != 0) return std::nullopt;
+  const double k = N / unit;
+  switch (layout.scale) {
+    case Scale::kDirect:
+      return PathCounts{D + 2 * (k - 1), k * (2 * D - 2)};
+    case Scale::kDoubling: {
+      const double between = slow_backward ? (k - 1) * (D - 2) : 0;
+      return PathCounts{N + D / 2 - 1 - 2 * between, N + D / 2 - 1 + between};
+    }
+    case Scale::kHalving:
+      return PathCounts{N + (D - 2) / 2, N + (D - 2) / 4};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<PathCounts> path_counts(const ScheduleSpec& spec,
+                                      bool slow_backward) {
+  const Result<Layout> layout = resolve(spec);
+  if (!layout) return std::nullopt;
+  const std::string_view scheme = find_scheme(spec.scheme)->name;
+  const double D = layout->depth, N = layout->micros;
+  if (scheme == "gpipe" || scheme == "1f1b") {
+    return PathCounts{N + D - 1, N + D - 1};
+  }
+  if (scheme == "gems") return PathCounts{D + N - 1, N * D};
+  if (scheme == "pipedream" || scheme == "pipedream-2bw") {
+    return PathCounts{N, N};
+  }
+  if (scheme == "chimera") return chimera_counts(*layout, slow_backward);
+  return std::nullopt;
+}
+
+double free_slots(const ScheduleSpec& spec, int stage, Sync sync) {
+  const Result<Layout> layout = resolve(spec);
+  const Scheme& scheme = *find_scheme(spec.scheme);
+  if (!layout || !scheme.synchronous) return 0;
+  const int D = layout->depth;
+  // One pipe: the backward of the last micro-batch goes up through the stages
+  // below, one slot each.
+  if (layout->pipes == 1) return stage;
+  if (scheme.name != "chimera" || layout->pipes != 2) return 0;
+  const int near_worker = std::min(stage, D - 1 - stage);
+  const int at_the_end = near_worker;
+  const bool is_near = stage < D / 2;
+  if (is_near || sync == Sync::kEnd) return at_the_end;
+  const int between_near_backwards = D / 2 - 1 - near_worker;
+  return between_near_backwards + at_the_end;
+}
+
+PaperTime paper_time(const ScheduleSpec& spec, const Costs& costs,
+                     const PaperOptions& options) {
+  double forward = 0, backward = 0, boundary = 0;
+  for (const StageCosts& stage : costs.stages) {
+    forward = std::max(forward, stage.forward);
+    backward = std::max(backward, stage.input_grad + stage.weight_grad);
+    boundary = std::max(boundary, stage.boundary_bytes);
+  }
+  if (options.recompute) backward += forward;
+  const std::optional<PathCounts> counts =
+      path_counts(spec, backward >= 2 * forward);
+  CHIMERA_CHECK(counts.has_value(), "the paper has no form for this");
+  const double hop =
+      spec.depth > 1 ? costs.latency + costs.time_per_byte * boundary : 0;
+  PaperTime time;
+  time.compute = forward * counts->forwards + backward * counts->backwards;
+  time.message = hop * (counts->forwards + counts->backwards);
+
+  const SumCosts sums =
+      costs.sums.value_or(SumCosts{costs.latency, costs.time_per_byte});
+  const double holders = resolve(spec)->pipes * double{1} * spec.width;
+  for (int stage = 0; stage < static_cast<int>(costs.stages.size()); ++stage) {
+    const double sum =
+        rabenseifner_time(sums, holders, costs.stages[stage].gradient_bytes);
+    const double hidden = free_slots(spec, stage, options.sync) * backward;
+    time.sum = std::max(time.sum, sum - hidden);
+  }
+  return time;
+}
+
+}  // namespace chimera
