@@ -97,6 +97,8 @@ PaperTime paper_time(const ScheduleSpec& spec, const Costs& costs,
     const double hidden = free_slots(spec, stage, options.sync) * backward;
     time.sum = std::max(time.sum, sum - hidden);
   }
+  // PipeDream updates, and so sums, after every micro-batch.
+  if (spec.scheme == "pipedream") time.sum *= spec.micros;
   return time;
 }
 

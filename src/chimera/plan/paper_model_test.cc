@@ -138,6 +138,17 @@ TEST(PaperModel, AddsMessagesAndTheSumThatIsNotHidden) {
   EXPECT_NEAR(paper_time(spec, costs, {}).sum, 0.4 + 6 - 2, 1e-12);
 }
 
+TEST(PaperModel, PipeDreamSumsAfterEveryMicroBatch) {
+  Costs costs = even_costs(2, 1, 2);
+  for (StageCosts& stage : costs.stages) stage.gradient_bytes = 100;
+  costs.time_per_byte = 1;
+  ScheduleSpec spec = {.scheme = "pipedream-2bw", .depth = 2, .micros = 4};
+  spec.width = 2;
+  const double once = paper_time(spec, costs, {}).sum;
+  spec.scheme = "pipedream";
+  EXPECT_EQ(paper_time(spec, costs, {}).sum, 4 * once);
+}
+
 TEST(PaperModel, OneHolderSumsNothing) {
   Costs costs = even_costs(4, 1, 2);
   for (StageCosts& stage : costs.stages) stage.gradient_bytes = 100;
