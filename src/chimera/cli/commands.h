@@ -11,6 +11,7 @@ void add_schemes_command(CLI::App& app, int& exit_code);
 void add_check_command(CLI::App& app, int& exit_code);
 void add_simulate_command(CLI::App& app, int& exit_code);
 void add_checkpoint_command(CLI::App& app, int& exit_code);
+void add_plan_command(CLI::App& app, int& exit_code);
 void add_init_command(CLI::App& app, int& exit_code);
 void add_completion_command(CLI::App& app, int& exit_code);
 

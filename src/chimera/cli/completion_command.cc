@@ -7,6 +7,8 @@
 #include "chimera/cli/console.h"
 #include "chimera/cli/exit_codes.h"
 #include "chimera/cli/flags.h"
+#include "chimera/config/presets.h"
+#include "chimera/plan/builtin_profiles.h"
 #include "chimera/schedule/scheme.h"
 
 namespace chimera {
@@ -17,6 +19,12 @@ std::string values_of(const std::string& command, const std::string& flag) {
   if (flag == "--scale") return join(scale_names(), " ");
   if (flag == "--shape") return join(shape_names(), " ");
   if (flag == "--sync") return join(sync_names(), " ");
+  if (flag == "--profile") return join(builtin_profile_names(), " ");
+  if (flag == "--model-of") return "simulate paper";
+  if (command == "plan" && flag == "--model") {
+    const Names presets = preset_names();
+    return join({presets.begin(), presets.end()}, " ");
+  }
   if (flag != "--format") return "";
   if (command == "schedule") return "text sched json csv torch-csv svg";
   if (command == "simulate") return "text json trace svg";

@@ -45,6 +45,7 @@ int run(int argc, char** argv) {
       "  chimera schedule chimera --depth 4 --micros 4   draw a schedule\n"
       "  chimera simulate 1f1b --depth 8 --micros 8      what it would take\n"
       "  chimera schemes                                 every scheme\n"
+      "  chimera plan --model gpt2-64 --workers 512 --batch 512 --memory 16GB\n"
       "  chimera train -c examples/gpt2_tiny.toml        train a model\n"
       "\nExit codes: 0 done, 1 verify found a difference, 2 usage, config or\n"
       "schedule, 3 data, 4 checkpoint, 5 worker lost, 6 time-out, 7 not a\n"
@@ -55,6 +56,7 @@ int run(int argc, char** argv) {
   add_schemes_command(app, exit_code);
   add_check_command(app, exit_code);
   add_simulate_command(app, exit_code);
+  add_plan_command(app, exit_code);
   add_train_command(app, exit_code);
   add_verify_command(app, exit_code);
   add_checkpoint_command(app, exit_code);

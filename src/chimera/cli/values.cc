@@ -45,6 +45,29 @@ std::optional<double> Values::time(const std::string& flag,
   return std::nullopt;
 }
 
+std::optional<double> Values::bytes(const std::string& flag,
+                                    const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  const std::string_view unit(stop, end - stop);
+  const double factor = unit.empty()    ? 1
+                        : unit == "GB"  ? 1e9
+                        : unit == "GiB" ? 1024.0 * 1024 * 1024
+                        : unit == "MB"  ? 1e6
+                        : unit == "MiB" ? 1024.0 * 1024
+                                        : 0;
+  constexpr double kMost = 1e18;
+  const double size = value * factor;
+  if (error == std::errc() && size > 0 && size <= kMost) return size;
+  refuse({.code = "E403",
+          .found = flag + " \"" + shown(text) + "\"",
+          .needed = "must be a size in GB, GiB, MB, MiB or bytes",
+          .hint = "for example " + flag + " 16GB"});
+  return std::nullopt;
+}
+
 int Values::choice(const std::string& flag, const std::string& text,
                    const std::vector<std::string>& names, int absent) {
   if (text.empty()) return absent;

@@ -16,6 +16,8 @@ class Values {
   std::optional<int> integer(const std::string& flag, const std::string& text);
   // From 0 to 1e12, so that sums of times stay exact enough.
   std::optional<double> time(const std::string& flag, const std::string& text);
+  // "16GB", "15.5GiB", "800MB", "512MiB", or plain bytes; above 0.
+  std::optional<double> bytes(const std::string& flag, const std::string& text);
   // Index into `names`; `absent` where the text is empty or wrong.
   int choice(const std::string& flag, const std::string& text,
              const std::vector<std::string>& names, int absent = 0);

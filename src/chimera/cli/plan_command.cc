@@ -1,0 +1,232 @@
+// chimera plan: the fastest way to train a model on so many workers.
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include "chimera/base/files.h"
+#include "chimera/base/text.h"
+#include "chimera/cli/commands.h"
+#include "chimera/cli/console.h"
+#include "chimera/cli/exit_codes.h"
+#include "chimera/cli/flags.h"
+#include "chimera/cli/plan_text.h"
+#include "chimera/config/parse.h"
+#include "chimera/config/presets.h"
+#include "chimera/config/print.h"
+#include "chimera/plan/builtin_profiles.h"
+#include "chimera/plan/layer_costs.h"
+#include "chimera/plan/planner.h"
+#include "chimera/plan/profile_text.h"
+
+namespace chimera {
+namespace {
+
+const char* const kDefaultProfile = "p100";
+
+// As typed; empty = not given.
+struct PlanCommand {
+  std::string model, workers, batch, memory, profile, model_of, schemes, format,
+      output;
+
+  int run(const CLI::App& command) const;
+  [[nodiscard]] RunConfig read_model(Values& values) const;
+  [[nodiscard]] Profile read_profile(Values& values) const;
+  [[nodiscard]] double read_memory(const Profile& machine,
+                                   Values& values) const;
+  [[nodiscard]] PlanHeadline headline(const PlanRequest& request) const;
+};
+
+int count(const std::string& flag, const std::string& text, Values& values) {
+  constexpr int kMost = 1 << 20;
+  const int given = values.required_integer(flag, text);
+  if (given >= 1 && given <= kMost) return given;
+  values.refuse({.code = "E403",
+                 .found = flag + " " + shown(text),
+                 .needed = "must be from 1 to " + std::to_string(kMost)});
+  return 1;
+}
+
+RunConfig preset_config(const std::string& name, const ModelShape& shape) {
+  RunConfig config;
+  ModelConfig& model = config.model;
+  model.preset = name;
+  model.kind = shape.kind;
+  model.layers = shape.layers;
+  model.hidden = shape.hidden;
+  model.heads = shape.heads;
+  model.vocab = shape.vocab;
+  model.seq = shape.seq;
+  model.positions = shape.positions;
+  model.ffn = shape.ffn;
+  model.tie_embeddings = shape.tie_embeddings;
+  return config;
+}
+
+bool has_shape(const ModelConfig& model) {
+  return model.kind != ModelKind::kEmulated && model.layers && model.hidden &&
+         model.heads && model.vocab && model.seq && model.positions &&
+         model.ffn && model.tie_embeddings;
+}
+
+RunConfig PlanCommand::read_model(Values& values) const {
+  const RunConfig stand_in =
+      preset_config("gpt2-tiny", *find_preset("gpt2-tiny"));
+  const Names presets = preset_names();
+  const std::vector<std::string> names(presets.begin(), presets.end());
+  if (model.empty()) {
+    values.refuse({.code = "E402",
+                   .found = "--model",
+                   .needed = "is missing",
+                   .hint = "a run.toml or one of " + join(names, ", ")});
+    return stand_in;
+  }
+  if (const auto shape = find_preset(model)) {
+    return preset_config(model, *shape);
+  }
+  const Result<std::string> text = read_file(model);
+  if (!text) {
+    const std::string near = nearest_name(model, names);
+    Diagnostic error = text.errors()[0];
+    error.hint = near.empty() ? "or one of the presets " + join(names, ", ")
+                              : "did you mean the preset " + near + "?";
+    values.refuse(error);
+    return stand_in;
+  }
+  const Result<RunConfig> config = parse_run_config(*text, model, {});
+  if (!config) {
+    values.refuse(config.errors());
+    return stand_in;
+  }
+  if (has_shape(config->model)) return *config;
+  values.refuse({.code = "E604",
+                 .where = model,
+                 .found = "a model without layers, hidden, heads, vocab, seq",
+                 .needed = "cannot be planned for",
+                 .hint = "give its shape, or a preset"});
+  return stand_in;
+}
+
+Profile PlanCommand::read_profile(Values& values) const {
+  const std::string name = profile.empty() ? kDefaultProfile : profile;
+  if (auto known = builtin_profile(name)) return *known;
+  const Profile stand_in = *builtin_profile(kDefaultProfile);
+  const Result<std::string> text = read_file(name);
+  if (!text) {
+    Diagnostic error = text.errors()[0];
+    error.hint = "built in are " + join(builtin_profile_names(), ", ");
+    values.refuse(error);
+    return stand_in;
+  }
+  const Result<Profile> read = parse_profile(*text, name);
+  if (read) return *read;
+  values.refuse(read.errors());
+  return stand_in;
+}
+
+double PlanCommand::read_memory(const Profile& machine, Values& values) const {
+  if (!memory.empty()) return values.bytes("--memory", memory).value_or(1);
+  if (machine.memory_bytes > 0) return machine.memory_bytes;
+  values.refuse({.code = "E402",
+                 .found = "--memory",
+                 .needed = "is missing, and the profile does not say it",
+                 .hint = "for example --memory 16GB"});
+  return 1;
+}
+
+PlanHeadline PlanCommand::headline(const PlanRequest& request) const {
+  std::string machine = request.profile.name;
+  if (profile.empty()) {
+    machine += " (built in, the default)";
+  } else if (builtin_profile(profile)) {
+    machine += " (built in)";
+  }
+  const LayerShape block = layers_of(request.model)[1].shape;
+  return {.model = model,
+          .profile = machine,
+          .block_times = describe(source_of(request.profile, block))};
+}
+
+int PlanCommand::run(const CLI::App& command) const {
+  Values values;
+  refuse_unknown(command, values);
+  const RunConfig config = read_model(values);
+  PlanRequest request;
+  request.model = shape_of(config.model);
+  request.profile = read_profile(values);
+  request.workers = count("--workers", workers, values);
+  request.batch = count("--batch", batch, values);
+  request.memory_bytes = read_memory(request.profile, values);
+  request.cost_model = static_cast<CostModel>(
+      values.choice("--model-of", model_of, {"simulate", "paper"}));
+  if (!schemes.empty()) {
+    for (const std::string_view name : split(schemes, ',')) {
+      request.schemes.emplace_back(trim(name));
+    }
+  }
+  request.optimizer = config.train.optimizer;
+  request.momentum = config.train.momentum;
+  request.shard_update = config.train.shard_update;
+  request.vote_gates_update =
+      config.train.clip > 0 || config.train.on_nan == OnNan::kSkip;
+  const int as = values.choice("--format", format, {"text", "json"});
+  if (!values.errors().empty()) return print_errors(values.errors());
+
+  const Result<PlanReport> report = make_plans(request);
+  if (!report) return print_errors(report.errors());
+  if (profile.empty() && as == 1) {
+    std::cerr << "note: no --profile, so p100, the paper's machine\n";
+  }
+  if (!output.empty()) {
+    write_result(print_run_config(with_plan(config, report->plans[0])), output);
+  }
+  if (output != "-") {
+    write_result(as == 0 ? plan_text(headline(request), request, *report)
+                         : plan_json(request, *report),
+                 "");
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_plan_command(CLI::App& app, int& exit_code) {
+  const auto self = std::make_shared<PlanCommand>();
+  CLI::App* command = app.add_subcommand(
+      "plan", "Find the fastest layout for a model, workers and memory");
+  command->allow_extras();
+  const auto option = [&](const char* flag, std::string& value,
+                          const char* help, const char* type) {
+    command->add_option(flag, value, help)->type_name(type);
+  };
+  option("--model", self->model, "a run.toml, or a preset such as gpt2-64",
+         "MODEL");
+  option("--workers", self->workers, "workers in all (width x depth)", "P");
+  option("--batch", self->batch, "samples of a step, of all copies", "G");
+  option("--memory", self->memory,
+         "of a worker: 16GB, 15GiB, 800MB or bytes (default: the profile's)",
+         "SIZE");
+  option("--profile", self->profile,
+         "a profile.toml, or p100 (default), v100, rtx3090", "PROFILE");
+  option("--model-of", self->model_of,
+         "who judges: simulate (default), or the paper's formula", "MODEL");
+  option("--schemes", self->schemes,
+         "only these, separated by commas (default: all synchronous ones)",
+         "LIST");
+  option("--format", self->format, "text (default), json", "FORMAT");
+  option("-o,--output", self->output, "write the best plan as a run.toml",
+         "FILE");
+  command->footer(
+      "Examples:\n"
+      "  chimera plan --model gpt2-64 --workers 2048 --batch 2048 --memory "
+      "16GB\n"
+      "  chimera plan --model bert-48 --workers 32 --batch 512 --memory 16GB "
+      "--profile v100\n"
+      "  chimera plan --model run.toml --workers 8 --batch 64 --memory 24GB "
+      "-o planned.toml\n"
+      "  chimera plan --model bert-48 --workers 32 --batch 512 --schemes "
+      "chimera,pipedream-2bw\n");
+  command->callback(
+      [self, command, &exit_code] { exit_code = self->run(*command); });
+}
+
+}  // namespace chimera

@@ -1,0 +1,185 @@
+#include "chimera/cli/plan_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "chimera/base/text.h"
+
+namespace chimera {
+namespace {
+
+constexpr double kGiga = 1e9;
+
+std::string layout_of(const Plan& plan) {
+  const ScheduleSpec& spec = plan.candidate.spec;
+  std::string text =
+      fmt::format("{} D={} W={} B={} N={}", spec.scheme, spec.depth, spec.width,
+                  plan.candidate.micro_batch, spec.micros);
+  if (*spec.pipes > 2) text += fmt::format(" pipes={}", *spec.pipes);
+  if (spec.scale != Scale::kDirect) text += " " + name_of(spec.scale);
+  if (*spec.chunks > 1) {
+    text += fmt::format(" {} x{}", name_of(*spec.shape), *spec.chunks);
+  }
+  if (spec.cap) text += fmt::format(" cap={}", number(*spec.cap));
+  if (plan.candidate.recompute) text += " recompute";
+  return text + " " + sync_names()[static_cast<int>(plan.sync)];
+}
+
+using NamedTime = std::pair<const char*, double>;
+
+// The parts that add up to a step.
+std::array<NamedTime, 5> parts_of(const PlanTimes& times) {
+  return {{{"compute", times.compute},
+           {"recompute", times.recompute},
+           {"bubble", times.bubble},
+           {"message", times.message},
+           {"sum", times.sum}}};
+}
+
+// "bubble +0.31 s, sum +0.02 s, compute -0.01 s": the largest first.
+std::string difference(const Plan& plan, const Plan& best) {
+  auto parts = parts_of(plan.times);
+  const auto others = parts_of(best.times);
+  for (size_t part = 0; part < parts.size(); ++part) {
+    parts[part].second -= others[part].second;
+  }
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const NamedTime& a, const NamedTime& b) {
+                     return std::abs(a.second) > std::abs(b.second);
+                   });
+  std::vector<std::string> words;
+  for (const auto& [name, seconds] : parts) {
+    if (std::abs(seconds) < 0.005 * best.step_s) continue;
+    words.push_back(fmt::format("{} {:+.3f} s", name, seconds));
+  }
+  return words.empty() ? "nearly the same" : join(words, ", ");
+}
+
+std::string winner_text(const PlanRequest& request, const Plan& plan) {
+  const PlanTimes& times = plan.times;
+  const WorkerBytes& peak = plan.peak;
+  return fmt::format(
+      "best      {}\n"
+      "step      {:.3f} s, {:.1f} samples/s, bubble ratio {:.1f} %\n"
+      "          compute {:.3f} + recompute {:.3f} + bubble {:.3f} + message "
+      "{:.3f} + sum {:.3f} s\n"
+      "memory    {:.2f} GB of {:.2f} on the fullest worker: weights {:.2f}, "
+      "gradients {:.2f},\n"
+      "          optimizer {:.2f}, activations {:.2f}, buffers {:.2f}, "
+      "workspace {:.2f}\n",
+      layout_of(plan), plan.step_s, request.batch / plan.step_s,
+      100 * plan.bubble_ratio, times.compute, times.recompute, times.bubble,
+      times.message, times.sum, peak.total() / kGiga,
+      request.memory_bytes / kGiga, peak.weights / kGiga,
+      peak.gradients / kGiga, peak.optimizer / kGiga, peak.activations / kGiga,
+      peak.boundary / kGiga, peak.workspace / kGiga);
+}
+
+std::string runners_up(const PlanRequest& request, const PlanReport& report) {
+  const Plan& best = report.plans[0];
+  if (report.plans.size() == 1) return "";
+  std::string text = fmt::format(
+      "\n{:>9} {:>6} {:>10} {:>7} {:>7}  best of each scheme, and "
+      "what it loses to\n",
+      "step s", "times", "samples/s", "bubble", "GB");
+  for (const Plan& plan : report.plans) {
+    text += fmt::format("{:9.3f} {:6.2f} {:10.1f} {:6.1f}% {:7.2f}  {}\n",
+                        plan.step_s, plan.step_s / best.step_s,
+                        request.batch / plan.step_s, 100 * plan.bubble_ratio,
+                        plan.peak.total() / kGiga, layout_of(plan));
+    if (&plan == &best) continue;
+    text += fmt::format("{:46}{}\n", "", difference(plan, best));
+  }
+  return text;
+}
+
+std::string what_would_change(const PlanReport& report) {
+  if (report.too_large.empty()) return "";
+  const Plan& plan = report.too_large[0];
+  return fmt::format(
+      "\nWith {:.2f} GB a worker, {} would take {:.3f} s ({:.2f} times as "
+      "fast).\n",
+      plan.peak.total() / kGiga, layout_of(plan), plan.step_s,
+      report.plans[0].step_s / plan.step_s);
+}
+
+std::string list_of(const std::vector<int>& numbers) {
+  std::vector<std::string> words;
+  words.reserve(numbers.size());
+  for (const int each : numbers) words.push_back(std::to_string(each));
+  return "[" + join(words, ",") + "]";
+}
+
+std::string times_json(const PlanTimes& times) {
+  return fmt::format(
+      R"({{"bubble":{},"message":{},"sum":{},"recompute":{},"memory":{}}})",
+      number(times.bubble), number(times.message), number(times.sum),
+      number(times.recompute), number(times.memory));
+}
+
+std::string bytes_json(const WorkerBytes& bytes) {
+  return fmt::format(
+      R"({{"weights":{:.0f},"gradients":{:.0f},"optimizer":{:.0f},)"
+      R"("activations":{:.0f},"boundary":{:.0f},"workspace":{:.0f}}})",
+      bytes.weights, bytes.gradients, bytes.optimizer, bytes.activations,
+      bytes.boundary, bytes.workspace);
+}
+
+std::string one_json(const PlanRequest& request, const Plan& plan) {
+  const ScheduleSpec& spec = plan.candidate.spec;
+  const std::string cap =
+      spec.cap ? fmt::format("\"cap\":{},", number(*spec.cap)) : "";
+  return fmt::format(
+      R"({{"scheme":{},"depth":{},"width":{},"pipes":{},"scale":"{}",)"
+      R"("chunks":{},"shape":"{}",{}"micro_batch":{},"micros":{},)"
+      R"("recompute":{},"sync":"{}","step_s":{},"samples_per_s":{},)"
+      R"("bubble_ratio":{},"compute_s":{},"peak_bytes":{:.0f},"bytes":{},)"
+      R"("losses":{},"cut":{}}})",
+      json_string(spec.scheme), spec.depth, spec.width, *spec.pipes,
+      name_of(spec.scale), *spec.chunks, name_of(*spec.shape), cap,
+      plan.candidate.micro_batch, spec.micros, plan.candidate.recompute,
+      sync_names()[static_cast<int>(plan.sync)], number(plan.step_s),
+      number(request.batch / plan.step_s), number(plan.bubble_ratio),
+      number(plan.times.compute), plan.peak.total(), bytes_json(plan.peak),
+      times_json(plan.times), list_of(plan.cut));
+}
+
+std::string rows_json(const PlanRequest& request,
+                      const std::vector<Plan>& plans) {
+  std::vector<std::string> rows;
+  rows.reserve(plans.size());
+  for (const Plan& plan : plans) rows.push_back(" " + one_json(request, plan));
+  return rows.empty() ? "[]" : "[\n" + join(rows, ",\n") + "\n]";
+}
+
+}  // namespace
+
+std::string plan_text(const PlanHeadline& headline, const PlanRequest& request,
+                      const PlanReport& report) {
+  const char* judge = request.cost_model == CostModel::kSimulate
+                          ? "the simulator"
+                          : "the paper's formula";
+  return fmt::format(
+             "{} on {} workers, {} samples a step, by {}\n"
+             "profile   {}; block times: {}\n"
+             "searched  {} layouts, {} of them judged, the others ruled out by "
+             "bounds or memory\n\n",
+             headline.model, request.workers, request.batch, judge,
+             headline.profile, headline.block_times, report.candidates,
+             report.judged) +
+         winner_text(request, report.plans[0]) + runners_up(request, report) +
+         what_would_change(report);
+}
+
+std::string plan_json(const PlanRequest& request, const PlanReport& report) {
+  return fmt::format(
+      "{{\"plans\":{},\n\"too_large\":{},\n\"candidates\":{},\"judged\":{}}}\n",
+      rows_json(request, report.plans), rows_json(request, report.too_large),
+      report.candidates, report.judged);
+}
+
+}  // namespace chimera

@@ -1,0 +1,166 @@
+#include "chimera/plan/candidate_cost.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "chimera/plan/paper_model.h"
+#include "chimera/schedule/asap.h"
+#include "chimera/schedule/sum_plan.h"
+#include "chimera/simulate/simulate.h"
+
+namespace chimera {
+namespace {
+
+constexpr Sync kSyncs[] = {Sync::kEagerOpt, Sync::kEager, Sync::kEnd};
+
+// Enough for the work in flight to fill up and repeat.
+int steps_of(const Schedule& schedule) {
+  if (!is_asynchronous(schedule)) return 1;
+  return (schedule.depth - 1) / schedule.micros + 3;
+}
+
+double simulated(const Candidate& candidate, const Schedule& schedule,
+                 const Costs& costs, Sync sync, const CostOptions& options) {
+  const Schedule lowered =
+      lower(schedule, {.sync = sync,
+                       .recompute = candidate.recompute,
+                       .tied = options.tied,
+                       .vote_gates_update = options.vote_gates_update,
+                       .costs = &costs});
+  return simulate(lowered, costs, {.steps = steps_of(schedule)}).period;
+}
+
+double time_with(const Candidate& candidate, const Schedule& schedule,
+                 const Costs& costs, Sync sync, const CostOptions& options) {
+  if (options.model == CostModel::kSimulate) {
+    return simulated(candidate, schedule, costs, sync, options);
+  }
+  return paper_time(candidate.spec, costs,
+                    {.recompute = candidate.recompute, .sync = sync})
+      .total();
+}
+
+Costs with_free_sums(Costs costs) {
+  costs.sum_time = 0;
+  return costs;
+}
+
+Costs with_free_messages(Costs costs) {
+  costs.latency = 0;
+  costs.time_per_byte = 0;
+  return costs;
+}
+
+// What a worker computes on average, by what for.
+PlanTimes work_of(const Candidate& candidate, const Schedule& schedule,
+                  const Costs& costs) {
+  PlanTimes times;
+  for (const ActionList& list : schedule.actions) {
+    for (const Action& action : list) {
+      times.compute += compute_time(costs, action, schedule.parts);
+      if (candidate.recompute && action.op == Op::kF) {
+        times.recompute += costs.stages[action.stage].forward;
+      }
+    }
+  }
+  if (!is_asynchronous(schedule)) {
+    for (const auto& pipe : schedule.placement.worker_of) {
+      for (size_t stage = 0; stage < pipe.size(); ++stage) {
+        times.compute += costs.stages[stage].update;
+      }
+    }
+  }
+  times.compute /= schedule.workers();
+  times.recompute /= schedule.workers();
+  return times;
+}
+
+PlanTimes paper_times(const Candidate& candidate, const Schedule& schedule,
+                      const Costs& costs, const CandidateCost& cost) {
+  const PaperTime paper =
+      paper_time(candidate.spec, costs,
+                 {.recompute = candidate.recompute, .sync = cost.sync});
+  PlanTimes times = work_of(candidate, schedule, costs);
+  // The formula does not know updates; they count as compute there as little
+  // as in its total.
+  for (const StageCosts& stage : costs.stages) {
+    times.compute -= stage.update * schedule.pipes() / schedule.workers();
+  }
+  times.bubble = paper.compute - times.compute - times.recompute;
+  times.message = paper.message;
+  times.sum = paper.sum;
+  return times;
+}
+
+}  // namespace
+
+CandidateCost candidate_cost(const Candidate& candidate,
+                             const Schedule& schedule, const Costs& costs,
+                             const CostOptions& options) {
+  CandidateCost best{.step_s = time_with(candidate, schedule, costs,
+                                         Sync::kEagerOpt, options)};
+  const bool sums =
+      !sum_groups(schedule.placement, schedule.width, options.tied).empty();
+  if (!sums || is_asynchronous(schedule)) return best;
+  for (const Sync sync : kSyncs) {
+    if (sync == Sync::kEagerOpt) continue;
+    const double time = time_with(candidate, schedule, costs, sync, options);
+    // What differs in the last digits only is equal.
+    if (time < best.step_s * (1 - 1e-9)) best = {time, sync};
+  }
+  return best;
+}
+
+PlanTimes times_of(const Candidate& candidate, const Schedule& schedule,
+                   const Costs& costs, const CandidateCost& cost,
+                   const CostOptions& options) {
+  if (options.model == CostModel::kPaper) {
+    return paper_times(candidate, schedule, costs, cost);
+  }
+  const Costs no_sums = with_free_sums(costs);
+  const double without_sums =
+      simulated(candidate, schedule, no_sums, cost.sync, options);
+  const double alone = simulated(
+      candidate, schedule, with_free_messages(no_sums), cost.sync, options);
+  PlanTimes times = work_of(candidate, schedule, costs);
+  times.bubble = alone - times.compute - times.recompute;
+  times.message = without_sums - alone;
+  times.sum = cost.step_s - without_sums;
+  return times;
+}
+
+double least_paper_time(const Candidate& candidate, const Costs& costs) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const Sync sync : kSyncs) {
+    const PaperTime time =
+        paper_time(candidate.spec, costs,
+                   {.recompute = candidate.recompute, .sync = sync});
+    least = std::min(least, time.total());
+  }
+  return least;
+}
+
+double order_bound(const Candidate& candidate, const Schedule& schedule,
+                   const Costs& costs) {
+  if (is_asynchronous(schedule)) return 0;
+  // A recomputation stands before the backward but need not wait with it, so
+  // it is left out of the order; the work counts below.
+  const AsapTimes times = asap(schedule, costs);
+  double bound = 0;
+  for (int worker = 0; worker < schedule.workers(); ++worker) {
+    double work = 0;
+    for (const Action& action : schedule.actions[worker]) {
+      work += compute_time(costs, action, schedule.parts);
+      if (candidate.recompute && action.op == Op::kF) {
+        work += costs.stages[action.stage].forward;
+      }
+    }
+    bound = std::max(bound, work);
+    if (!times.end[worker].empty()) {
+      bound = std::max(bound, times.end[worker].back());
+    }
+  }
+  return bound;
+}
+
+}  // namespace chimera

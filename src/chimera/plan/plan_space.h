@@ -1,0 +1,24 @@
+// Everything that the planner may choose from: all (W, D) with W x D = P, all
+// micro-batch sizes that divide a copy's share of the batch, all schemes with
+// their pipes, scales, chunks and shapes, with recomputation and without.
+// Schedules of more than a million forwards (stages x micro-batches) are left
+// out: they would take longer to judge than larger micro-batches can lose.
+#pragma once
+
+#include <vector>
+
+#include "chimera/base/result.h"
+#include "chimera/plan/plan.h"
+
+namespace chimera {
+
+// Legal ones only, by scheme. Errors:
+//   E603 an unknown scheme, or an asynchronous one with tied embeddings
+//   E610 no way to deal batch and workers evenly
+//   E612 more copies of the model than samples, however deep the pipes
+//   E613 no scheme of those asked for has a legal layout
+// each with the nearest request that would work.
+[[nodiscard]] Result<std::vector<Candidate>> plan_space(
+    const PlanRequest& request);
+
+}  // namespace chimera

@@ -1,0 +1,256 @@
+#include "chimera/plan/planner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "chimera/plan/candidate_cost.h"
+#include "chimera/plan/plan_order.h"
+#include "chimera/plan/plan_space.h"
+#include "chimera/plan/time_bound.h"
+
+namespace chimera {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Cut and costs depend on few numbers, and candidates are many.
+class StagedModels {
+ public:
+  explicit StagedModels(const PlanRequest& request) : request_(request) {}
+
+  const StagedModel& of(const Candidate& candidate) {
+    const ScheduleSpec& spec = candidate.spec;
+    const StagingOptions options{.stages = spec.depth * *spec.chunks,
+                                 .micro_batch = candidate.micro_batch,
+                                 .parts = spec.scale == Scale::kHalving ? 2 : 1,
+                                 .optimizer = request_.optimizer,
+                                 .momentum = request_.momentum};
+    const auto key =
+        std::tuple(options.stages, options.micro_batch, options.parts);
+    const auto found = models_.find(key);
+    if (found != models_.end()) return found->second;
+    return models_
+        .emplace(key, staged_model(request_.model, request_.profile, options))
+        .first->second;
+  }
+
+ private:
+  const PlanRequest& request_;
+  std::map<std::tuple<int, int, int>, StagedModel> models_;
+};
+
+struct Bounded {
+  const Candidate* candidate = nullptr;
+  double bound = 0;
+};
+
+struct Found {
+  std::optional<Plan> fitting;
+  std::optional<Plan> any;  // without the memory limit
+};
+
+double time_of(const std::optional<Plan>& plan) {
+  return plan ? plan->step_s : kInfinity;
+}
+
+class Planner {
+ public:
+  Planner(const PlanRequest& request, std::vector<Candidate> candidates)
+      : request_(request),
+        candidates_(std::move(candidates)),
+        models_(request) {}
+
+  Result<PlanReport> run() {
+    report_.candidates = static_cast<int>(candidates_.size());
+    std::optional<Plan> fastest;
+    for (const auto& [scheme, bounded] : by_scheme()) {
+      Found found = search(bounded);
+      if (time_of(found.any) < time_of(fastest)) fastest = found.any;
+      if (!found.fitting) continue;
+      const Schedule order = refined(*found.fitting);
+      explain(order, *found.fitting);
+      found.fitting->times.memory =
+          std::max(0.0, found.fitting->step_s - time_of(found.any));
+      report_.plans.push_back(std::move(*found.fitting));
+    }
+    if (report_.plans.empty()) return nothing_fits();
+    std::stable_sort(
+        report_.plans.begin(), report_.plans.end(),
+        [](const Plan& a, const Plan& b) { return a.step_s < b.step_s; });
+    if (fastest->peak.total() > request_.memory_bytes &&
+        fastest->step_s < report_.plans[0].step_s) {
+      explain(make_schedule(fastest->candidate.spec).value(), *fastest);
+      report_.too_large.push_back(*fastest);
+    }
+    return report_;
+  }
+
+ private:
+  // By name, each with the least bound first.
+  std::map<std::string, std::vector<Bounded>> by_scheme() {
+    std::map<std::string, std::vector<Bounded>> schemes;
+    for (const Candidate& candidate : candidates_) {
+      // The paper's formula needs no order: it is its own bound.
+      const double bound = request_.cost_model == CostModel::kSimulate
+                               ? time_bound(candidate, costs(candidate))
+                               : least_paper_time(candidate, costs(candidate));
+      schemes[candidate.spec.scheme].push_back({&candidate, bound});
+    }
+    for (auto& [scheme, bounded] : schemes) {
+      std::stable_sort(
+          bounded.begin(), bounded.end(),
+          [](const Bounded& a, const Bounded& b) { return a.bound < b.bound; });
+    }
+    return schemes;
+  }
+
+  Found search(const std::vector<Bounded>& candidates) {
+    Found found;
+    for (const Bounded& next : candidates) {
+      if (next.bound >= time_of(found.fitting)) break;
+      consider(*next.candidate, next.bound, found);
+    }
+    return found;
+  }
+
+  void consider(const Candidate& candidate, double bound, Found& found) {
+    const Schedule schedule = make_schedule(candidate.spec).value();
+    Plan plan{.candidate = candidate,
+              .cut = models_.of(candidate).cut,
+              .peak = peak_bytes(memory(candidate, schedule))};
+    const double bytes = plan.peak.total();
+    const bool fits = bytes <= request_.memory_bytes;
+    if (!most_frugal_ || bytes < most_frugal_->peak.total()) {
+      most_frugal_ = plan;
+    }
+    const double limit = fits ? time_of(found.fitting) : time_of(found.any);
+    if (bound >= limit) return;
+    if (request_.cost_model == CostModel::kSimulate &&
+        order_bound(candidate, schedule, costs(candidate)) >= limit) {
+      return;
+    }
+    ++report_.judged;
+    const CandidateCost cost = candidate_cost(
+        candidate, schedule, costs(candidate), options(candidate));
+    plan.step_s = cost.step_s;
+    plan.sync = cost.sync;
+    if (plan.step_s < time_of(found.any)) found.any = plan;
+    if (fits && plan.step_s < time_of(found.fitting)) {
+      found.fitting = std::move(plan);
+    }
+  }
+
+  // The plan's order. If it is a planned one and not too long for that, the
+  // search goes on, and the plan tells of what it found.
+  Schedule refined(Plan& plan) {
+    constexpr size_t kMostActions = 4000;
+    const Candidate& candidate = plan.candidate;
+    Schedule schedule = make_schedule(candidate.spec).value();
+    if (request_.cost_model != CostModel::kSimulate || !is_planned(schedule) ||
+        num_actions(schedule) > kMostActions) {
+      return schedule;
+    }
+    const double cap = resolve(candidate.spec)->cap.value();
+    Schedule better = plan_order(
+        schedule, costs(candidate),
+        {.cap = {.activations = cap},
+         .lowering = {.sync = plan.sync,
+                      .recompute = candidate.recompute,
+                      .tied = options(candidate).tied,
+                      .vote_gates_update = request_.vote_gates_update}});
+    const WorkerBytes peak = peak_bytes(memory(candidate, better));
+    if (peak.total() > request_.memory_bytes) return schedule;
+    const CandidateCost cost =
+        candidate_cost(candidate, better, costs(candidate), options(candidate));
+    if (cost.step_s >= plan.step_s) return schedule;
+    plan.step_s = cost.step_s;
+    plan.sync = cost.sync;
+    plan.peak = peak;
+    return better;
+  }
+
+  void explain(const Schedule& order, Plan& plan) {
+    plan.times = times_of(plan.candidate, order, costs(plan.candidate),
+                          {plan.step_s, plan.sync}, options(plan.candidate));
+    plan.bubble_ratio =
+        1 - (plan.times.compute + plan.times.recompute) / plan.step_s;
+  }
+
+  [[nodiscard]] Diagnostic nothing_fits() const {
+    const Plan& plan = *most_frugal_;
+    const Candidate& candidate = plan.candidate;
+    return {
+        .code = "E611",
+        .found = fmt::format("{:.2f} GB a worker", request_.memory_bytes / 1e9),
+        .needed = fmt::format(
+            "is not enough: the most frugal layout, {} with depth {}, width "
+            "{}, micro-batch {}{}, needs {:.2f} GB ({:.2f} of weights, "
+            "gradients and optimizer)",
+            candidate.spec.scheme, candidate.spec.depth, candidate.spec.width,
+            candidate.micro_batch,
+            candidate.recompute ? " and recomputation" : "",
+            plan.peak.total() / 1e9,
+            (plan.peak.weights + plan.peak.gradients + plan.peak.optimizer) /
+                1e9),
+        .hint = fmt::format("use --memory {}MB, or more workers",
+                            static_cast<long>(plan.peak.total() / 1e6) + 1)};
+  }
+
+  const Costs& costs(const Candidate& candidate) {
+    return models_.of(candidate).costs;
+  }
+
+  std::vector<WorkerBytes> memory(const Candidate& candidate,
+                                  const Schedule& schedule) {
+    return worker_bytes(schedule, models_.of(candidate),
+                        {.recompute = candidate.recompute,
+                         .shard_update = request_.shard_update});
+  }
+
+  [[nodiscard]] CostOptions options(const Candidate& candidate) const {
+    const int stages = candidate.spec.depth * *candidate.spec.chunks;
+    return {.model = request_.cost_model,
+            .tied = request_.model.tie_embeddings && stages > 1,
+            .vote_gates_update = request_.vote_gates_update};
+  }
+
+  const PlanRequest& request_;
+  std::vector<Candidate> candidates_;
+  StagedModels models_;
+  std::optional<Plan> most_frugal_;
+  PlanReport report_;
+};
+
+}  // namespace
+
+Result<PlanReport> make_plans(const PlanRequest& request) {
+  Result<std::vector<Candidate>> candidates = plan_space(request);
+  if (!candidates) return candidates.errors();
+  return Planner(request, std::move(candidates).value()).run();
+}
+
+RunConfig with_plan(RunConfig base, const Plan& plan) {
+  const ScheduleSpec& spec = plan.candidate.spec;
+  ScheduleConfig& schedule = base.schedule;
+  schedule = {};
+  schedule.scheme = spec.scheme;
+  schedule.depth = spec.depth;
+  schedule.micros = spec.micros;
+  schedule.micro_batch = plan.candidate.micro_batch;
+  schedule.width = spec.width;
+  schedule.pipes = spec.pipes;
+  schedule.scale = name_of(spec.scale);
+  schedule.chunks = spec.chunks;
+  schedule.shape = name_of(*spec.shape);
+  if (spec.cap) schedule.cap = static_cast<int>(*spec.cap);
+  schedule.recompute = plan.candidate.recompute;
+  schedule.sync = sync_names()[static_cast<int>(plan.sync)];
+  schedule.cut = plan.cut;
+  return base;
+}
+
+}  // namespace chimera

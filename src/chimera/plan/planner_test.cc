@@ -1,0 +1,204 @@
+#include "chimera/plan/planner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "chimera/config/parse.h"
+#include "chimera/config/presets.h"
+#include "chimera/config/print.h"
+#include "chimera/plan/builtin_profiles.h"
+#include "chimera/plan/candidate_cost.h"
+#include "chimera/plan/paper_model.h"
+#include "chimera/plan/plan_space.h"
+#include "chimera/plan/time_bound.h"
+
+namespace chimera {
+namespace {
+
+using ::testing::HasSubstr;
+
+PlanRequest request_for(const char* preset, int workers, int batch) {
+  return {.model = find_preset(preset).value(),
+          .profile = builtin_profile("p100").value(),
+          .workers = workers,
+          .batch = batch,
+          .memory_bytes = 16e9};
+}
+
+StagedModel model_of(const PlanRequest& request, const Candidate& candidate) {
+  const ScheduleSpec& spec = candidate.spec;
+  return staged_model(request.model, request.profile,
+                      {.stages = spec.depth * *spec.chunks,
+                       .micro_batch = candidate.micro_batch,
+                       .parts = spec.scale == Scale::kHalving ? 2 : 1});
+}
+
+std::string refusal(const PlanRequest& request) {
+  const Result<PlanReport> report = make_plans(request);
+  return report ? "" : to_string(report.errors()[0]);
+}
+
+TEST(PlanSpace, HoldsEveryWayToDealWorkersAndSamples) {
+  const auto space = plan_space(request_for("bert-48", 8, 16)).value();
+  std::set<std::string> schemes;
+  for (const Candidate& candidate : space) {
+    const ScheduleSpec& spec = candidate.spec;
+    EXPECT_EQ(spec.depth * spec.width, 8);
+    EXPECT_EQ(spec.width * spec.micros * candidate.micro_batch, 16);
+    schemes.insert(spec.scheme);
+  }
+  EXPECT_TRUE(schemes.contains("chimera"));
+  EXPECT_TRUE(schemes.contains("zb-v"));
+  EXPECT_FALSE(schemes.contains("pipedream"));  // stale: only when named
+}
+
+// Bounds rule out nothing that would have been the best.
+TEST(TimeBound, IsNeverAboveTheSimulator) {
+  for (const char* preset : {"bert-tiny", "gpt2-tiny"}) {
+    PlanRequest request = request_for(preset, 4, 16);
+    request.profile.link = {.latency_s = 1e-4, .s_per_byte = 1e-8};
+    request.profile.sum = {.latency_s = 2e-4, .s_per_byte = 2e-8};
+    const std::vector<Candidate> space = plan_space(request).value();
+    for (const Candidate& candidate : space) {
+      const StagedModel model = model_of(request, candidate);
+      const Schedule schedule = make_schedule(candidate.spec).value();
+      const double time =
+          candidate_cost(candidate, schedule, model.costs, {}).step_s *
+          (1 + 1e-9);
+      EXPECT_LE(time_bound(candidate, model.costs), time)
+          << candidate.spec.scheme << candidate.spec.depth;
+      EXPECT_LE(order_bound(candidate, schedule, model.costs), time)
+          << candidate.spec.scheme << candidate.spec.depth;
+    }
+  }
+}
+
+// Against looking at everything. Planned orders may only get better than their
+// first order.
+TEST(Planner, IsTheBestOfTheWholeSpace) {
+  for (const double memory : {1e12, 12e6, 6e6}) {
+    PlanRequest request = request_for("gpt2-tiny", 4, 8);
+    request.memory_bytes = memory;
+    std::map<std::string, double> best;
+    const std::vector<Candidate> space = plan_space(request).value();
+    for (const Candidate& candidate : space) {
+      const StagedModel model = model_of(request, candidate);
+      const Schedule schedule = make_schedule(candidate.spec).value();
+      const auto bytes = peak_bytes(
+          worker_bytes(schedule, model, {.recompute = candidate.recompute}));
+      if (bytes.total() > memory) continue;
+      const bool tied = candidate.spec.depth * *candidate.spec.chunks > 1;
+      const double time =
+          candidate_cost(candidate, schedule, model.costs, {.tied = tied})
+              .step_s;
+      const auto [place, added] = best.emplace(candidate.spec.scheme, time);
+      if (!added) place->second = std::min(place->second, time);
+    }
+    const Result<PlanReport> report = make_plans(request);
+    ASSERT_EQ(report.ok(), !best.empty());
+    if (!report) continue;
+    EXPECT_EQ(report->plans.size(), best.size());
+    EXPECT_LE(report->judged, report->candidates);
+    for (const Plan& plan : report->plans) {
+      const std::string& scheme = plan.candidate.spec.scheme;
+      EXPECT_LE(plan.peak.total(), memory);
+      EXPECT_LE(plan.step_s, best.at(scheme) * (1 + 1e-9)) << scheme;
+      if (scheme != "planned") {
+        EXPECT_GE(plan.step_s, best.at(scheme) * (1 - 1e-9)) << scheme;
+      }
+    }
+  }
+}
+
+TEST(Planner, SaysWhereTheTimeGoes) {
+  const auto report = make_plans(request_for("bert-48", 8, 32)).value();
+  double last = 0;
+  for (const Plan& plan : report.plans) {
+    const PlanTimes& times = plan.times;
+    EXPECT_NEAR(times.compute + times.recompute + times.bubble + times.message +
+                    times.sum,
+                plan.step_s, 1e-9 * plan.step_s);
+    EXPECT_GE(plan.step_s, last);
+    EXPECT_GE(times.bubble, -1e-9);
+    EXPECT_GE(times.memory, 0);
+    last = plan.step_s;
+  }
+}
+
+TEST(Planner, TheFormulaJudgesWhatItKnows) {
+  PlanRequest request = request_for("bert-48", 8, 32);
+  request.cost_model = CostModel::kPaper;
+  const auto report = make_plans(request).value();
+  for (const Plan& plan : report.plans) {
+    const Candidate& candidate = plan.candidate;
+    EXPECT_DOUBLE_EQ(
+        plan.step_s,
+        paper_time(candidate.spec, model_of(request, candidate).costs,
+                   {.recompute = candidate.recompute, .sync = plan.sync})
+            .total());
+  }
+}
+
+TEST(Planner, LessMemoryIsNeverFaster) {
+  PlanRequest request = request_for("bert-48", 8, 32);
+  request.schemes = {"1f1b", "chimera"};
+  double last = 0;
+  for (const double memory : {1e12, 8e9, 5e9, 4e9}) {
+    request.memory_bytes = memory;
+    const auto report = make_plans(request);
+    if (!report) break;
+    EXPECT_GE(report->plans[0].step_s, last);
+    last = report->plans[0].step_s;
+  }
+}
+
+TEST(Planner, ImpossibleRequestsNameTheNearestThatWorks) {
+  EXPECT_THAT(refusal(request_for("gpt2-64", 2048, 100)), HasSubstr("E610"));
+  EXPECT_THAT(refusal(request_for("gpt2-tiny", 64, 4)), HasSubstr("E612"));
+  PlanRequest small = request_for("gpt2-64", 8, 8);
+  small.memory_bytes = 1e9;
+  EXPECT_THAT(refusal(small), HasSubstr("E611"));
+  PlanRequest odd = request_for("bert-48", 3, 9);
+  odd.schemes = {"dualpipe"};
+  EXPECT_THAT(refusal(odd), HasSubstr("E613"));
+  odd.schemes = {"chimrea"};
+  EXPECT_THAT(refusal(odd), HasSubstr("did you mean \"chimera\"?"));
+}
+
+// What a refusal offers is taken.
+RC_GTEST_PROP(Planner, TheNearestDoesWork, ()) {
+  PlanRequest request = request_for("gpt2-tiny", *rc::gen::inRange(1, 300),
+                                    *rc::gen::inRange(1, 300));
+  const auto space = plan_space(request);
+  if (space.ok()) return;
+  const std::string& hint = space.errors()[0].hint;
+  int batch = 0, workers = 0;
+  RC_ASSERT(std::sscanf(hint.c_str(), "use --batch %d or --workers %d", &batch,
+                        &workers) == 2);
+  PlanRequest other = request;
+  other.batch = batch;
+  RC_ASSERT(plan_space(other).ok());
+  other = request;
+  other.workers = workers;
+  RC_ASSERT(plan_space(other).ok());
+}
+
+TEST(Planner, WritesARunThatReadsBack) {
+  const PlanRequest request = request_for("bert-48", 8, 32);
+  const auto report = make_plans(request).value();
+  RunConfig base =
+      parse_run_config("[model]\npreset = \"bert-48\"\n", "", {}).value();
+  for (const Plan& plan : report.plans) {
+    const RunConfig config = with_plan(base, plan);
+    EXPECT_EQ(parse_run_config(print_run_config(config), "", {}).value(),
+              config);
+    EXPECT_EQ(*config.schedule.depth * config.schedule.width, 8);
+  }
+}
+
+}  // namespace
+}  // namespace chimera

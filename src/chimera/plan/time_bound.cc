@@ -1,0 +1,122 @@
+#include "chimera/plan/time_bound.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+namespace chimera {
+namespace {
+
+// A scheme either splits all backwards or none; a small example tells.
+bool has_whole_backwards(const Scheme& scheme) {
+  static const std::set<std::string_view> kWhole = [] {
+    std::set<std::string_view> names;
+    for (const Scheme& each : schemes()) {
+      const Result<Schedule> small = make_schedule(
+          {.scheme = std::string(each.name), .depth = 4, .micros = 8});
+      if (!small) continue;
+      bool splits = false;
+      for (const ActionList& list : small->actions) {
+        for (const Action& action : list) splits |= action.op == Op::kI;
+      }
+      if (!splits) names.insert(each.name);
+    }
+    return names;
+  }();
+  return kWhole.contains(scheme.name);
+}
+
+class TimeBound {
+ public:
+  TimeBound(const Candidate& candidate, const Costs& costs)
+      : candidate_(candidate),
+        costs_(costs),
+        scheme_(*find_scheme(candidate.spec.scheme)),
+        layout_(resolve(candidate.spec).value()),
+        placement_(scheme_.place(layout_)),
+        work_(placement_.workers, 0),
+        head_(placement_.workers, std::numeric_limits<double>::infinity()),
+        tail_(head_) {}
+
+  double run() {
+    // Whoever deals micro-batches to pipes gives each at least its share.
+    const int micros = layout_.micros / placement_.pipes();
+    for (int stage = 0; stage < placement_.stages(); ++stage) {
+      closing_.push_back(closing(stage));
+    }
+    for (int pipe = 0; pipe < placement_.pipes(); ++pipe) {
+      walk(pipe, micros);
+    }
+    double bound = 0;
+    for (int worker = 0; worker < placement_.workers; ++worker) {
+      const double around =
+          scheme_.synchronous ? head_[worker] + tail_[worker] : 0;
+      bound = std::max(bound, work_[worker] + around);
+    }
+    return bound;
+  }
+
+ private:
+  void walk(int pipe, int micros) {
+    const bool whole = has_whole_backwards(scheme_);
+    double down = 0;  // of the first activation, up to this stage
+    double back = 0;  // of the last gradient, from this stage to stage 0
+    for (int stage = 0; stage < placement_.stages(); ++stage) {
+      const StageCosts& cost = costs_.stages[stage];
+      const int worker = placement_.worker(pipe, stage);
+      const double again = candidate_.recompute ? cost.forward : 0;
+      work_[worker] +=
+          micros * (cost.forward + again + cost.input_grad + cost.weight_grad);
+      head_[worker] = std::min(head_[worker], down);
+      const double through_first = whole ? back + closing_[0] : 0;
+      tail_[worker] =
+          std::min(tail_[worker], std::max(closing_[stage], through_first));
+      const double hop = hop_after(pipe, stage);
+      down += cost.forward + hop;
+      back += (cost.input_grad + cost.weight_grad) / parts() + hop / parts();
+    }
+  }
+
+  [[nodiscard]] int parts() const {
+    return layout_.scale == Scale::kHalving ? 2 : 1;
+  }
+
+  // Sum and update of a stage, which come after its last backward.
+  [[nodiscard]] double closing(int stage) const {
+    std::set<int> holders;
+    for (int pipe = 0; pipe < placement_.pipes(); ++pipe) {
+      holders.insert(placement_.worker(pipe, stage));
+    }
+    const SumCosts sums =
+        costs_.sums.value_or(SumCosts{costs_.latency, costs_.time_per_byte});
+    const double ranks =
+        static_cast<double>(holders.size()) * candidate_.spec.width;
+    return rabenseifner_time(sums, ranks, costs_.stages[stage].gradient_bytes) +
+           costs_.stages[stage].update;
+  }
+
+  [[nodiscard]] double hop_after(int pipe, int stage) const {
+    if (stage + 1 == placement_.stages()) return 0;
+    if (placement_.worker(pipe, stage) == placement_.worker(pipe, stage + 1)) {
+      return 0;
+    }
+    return costs_.latency +
+           costs_.time_per_byte * costs_.stages[stage].boundary_bytes;
+  }
+
+  const Candidate& candidate_;
+  const Costs& costs_;
+  const Scheme& scheme_;
+  Layout layout_;
+  Placement placement_;
+  std::vector<double> closing_;             // [stage]
+  std::vector<double> work_, head_, tail_;  // [worker]
+};
+
+}  // namespace
+
+double time_bound(const Candidate& candidate, const Costs& costs) {
+  return TimeBound(candidate, costs).run();
+}
+
+}  // namespace chimera
