@@ -600,6 +600,14 @@ class Plan(Base):
                                "--batch", 32, "--memory", "16GB", "--profile",
                                "p100", "--format", "json"))["plans"][0], best)
 
+    def test_a_planned_order_comes_along(self):
+        path = self.folder / "order.toml"
+        best = self.plans("--schemes", "chimera-zero", "-o", path)[0]
+        self.assertEqual(best["scheme"], "planned")
+        order = self.folder / "order.sched"
+        self.assertIn(f'file = "{order}"\n', path.read_text())
+        self.ok("check", order)
+
     def test_schemes_and_formula(self):
         names = [plan["scheme"] for plan in
                  self.plans("--schemes", "dapple,pipedream-2bw,gems",

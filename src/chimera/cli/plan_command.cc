@@ -17,6 +17,7 @@
 #include "chimera/plan/layer_costs.h"
 #include "chimera/plan/planner.h"
 #include "chimera/plan/profile_text.h"
+#include "chimera/schedule/forms.h"
 
 namespace chimera {
 namespace {
@@ -34,6 +35,7 @@ struct PlanCommand {
   [[nodiscard]] double read_memory(const Profile& machine,
                                    Values& values) const;
   [[nodiscard]] PlanHeadline headline(const PlanRequest& request) const;
+  void write_run(const RunConfig& config, const Plan& plan) const;
 };
 
 int count(const std::string& flag, const std::string& text, Values& values) {
@@ -146,6 +148,29 @@ PlanHeadline PlanCommand::headline(const PlanRequest& request) const {
           .block_times = describe(source_of(request.profile, block))};
 }
 
+// "planned.sched" beside "planned.toml".
+std::string order_file(const std::string& run_file) {
+  constexpr std::string_view kEnding = ".toml";
+  std::string stem = run_file;
+  if (stem.ends_with(kEnding)) stem.resize(stem.size() - kEnding.size());
+  return stem + ".sched";
+}
+
+// The run.toml, and with it an order that its scheme's name does not say: a run
+// would plan another one, without this profile.
+void PlanCommand::write_run(const RunConfig& config, const Plan& plan) const {
+  const bool to_stdout = output == "-";
+  const std::string file = to_stdout ? "" : order_file(output);
+  if (plan.order && to_stdout) {
+    std::cerr << "note: the run will plan an order of its own; -o FILE keeps "
+                 "this one\n";
+  } else if (plan.order) {
+    write_file(file, to_sched(*plan.order));
+    std::cerr << "note: the order is in " << file << '\n';
+  }
+  write_result(print_run_config(with_plan(config, plan, file)), output);
+}
+
 int PlanCommand::run(const CLI::App& command) const {
   Values values;
   refuse_unknown(command, values);
@@ -176,9 +201,7 @@ int PlanCommand::run(const CLI::App& command) const {
   if (profile.empty() && as == 1) {
     std::cerr << "note: no --profile, so p100, the paper's machine\n";
   }
-  if (!output.empty()) {
-    write_result(print_run_config(with_plan(config, report->plans[0])), output);
-  }
+  if (!output.empty()) write_run(config, report->plans[0]);
   if (output != "-") {
     write_result(as == 0 ? plan_text(headline(request), request, *report)
                          : plan_json(request, *report),
@@ -213,7 +236,8 @@ void add_plan_command(CLI::App& app, int& exit_code) {
          "only these, separated by commas (default: all synchronous ones)",
          "LIST");
   option("--format", self->format, "text (default), json", "FORMAT");
-  option("-o,--output", self->output, "write the best plan as a run.toml",
+  option("-o,--output", self->output,
+         "write the best plan as a run.toml, a planned order beside it",
          "FILE");
   command->footer(
       "Examples:\n"

@@ -21,12 +21,13 @@ int steps_of(const Schedule& schedule) {
 
 double simulated(const Candidate& candidate, const Schedule& schedule,
                  const Costs& costs, Sync sync, const CostOptions& options) {
+  // With unit costs, as a run lowers what its run.toml says: what is judged is
+  // what runs.
   const Schedule lowered =
       lower(schedule, {.sync = sync,
                        .recompute = candidate.recompute,
                        .tied = options.tied,
-                       .vote_gates_update = options.vote_gates_update,
-                       .costs = &costs});
+                       .vote_gates_update = options.vote_gates_update});
   return simulate(lowered, costs, {.steps = steps_of(schedule)}).period;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,8 @@ struct Plan {
   double bubble_ratio = 0;
   WorkerBytes peak;  // of the worker that needs most
   PlanTimes times;
+  // Compute-only, where the scheme's name does not say it: planned orders.
+  std::optional<Schedule> order = {};
 };
 
 struct PlanReport {

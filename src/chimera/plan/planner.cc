@@ -73,6 +73,7 @@ class Planner {
       if (!found.fitting) continue;
       const Schedule order = refined(*found.fitting);
       explain(order, *found.fitting);
+      if (is_planned(order)) found.fitting->order = order;
       found.fitting->times.memory =
           std::max(0.0, found.fitting->step_s - time_of(found.any));
       report_.plans.push_back(std::move(*found.fitting));
@@ -233,7 +234,8 @@ Result<PlanReport> make_plans(const PlanRequest& request) {
   return Planner(request, std::move(candidates).value()).run();
 }
 
-RunConfig with_plan(RunConfig base, const Plan& plan) {
+RunConfig with_plan(RunConfig base, const Plan& plan,
+                    const std::string& order_file) {
   const ScheduleSpec& spec = plan.candidate.spec;
   ScheduleConfig& schedule = base.schedule;
   schedule = {};
@@ -250,6 +252,7 @@ RunConfig with_plan(RunConfig base, const Plan& plan) {
   schedule.recompute = plan.candidate.recompute;
   schedule.sync = sync_names()[static_cast<int>(plan.sync)];
   schedule.cut = plan.cut;
+  if (plan.order) schedule.file = order_file;
   return base;
 }
 

@@ -20,6 +20,9 @@ namespace chimera {
 [[nodiscard]] Result<PlanReport> make_plans(const PlanRequest& request);
 
 // `base` with the plan's schedule, cut included, in place of its own.
-[[nodiscard]] RunConfig with_plan(RunConfig base, const Plan& plan);
+// `order_file` is where the plan's order will be, if it has one; where empty, a
+// run plans its own.
+[[nodiscard]] RunConfig with_plan(RunConfig base, const Plan& plan,
+                                  const std::string& order_file = "");
 
 }  // namespace chimera

@@ -15,6 +15,9 @@
 #include "chimera/plan/paper_model.h"
 #include "chimera/plan/plan_space.h"
 #include "chimera/plan/time_bound.h"
+#include "chimera/schedule/forms.h"
+#include "chimera/schedule/validate.h"
+#include "chimera/simulate/simulate.h"
 
 namespace chimera {
 namespace {
@@ -167,6 +170,30 @@ TEST(Planner, ImpossibleRequestsNameTheNearestThatWorks) {
   EXPECT_THAT(refusal(odd), HasSubstr("E613"));
   odd.schemes = {"chimrea"};
   EXPECT_THAT(refusal(odd), HasSubstr("did you mean \"chimera\"?"));
+}
+
+// Of planned orders the one that was judged comes along, and a run that reads
+// it takes the time that was said.
+TEST(Planner, HandsOverTheOrderThatItJudged) {
+  PlanRequest request = request_for("bert-48", 8, 64);
+  request.schemes = {"planned", "1f1b"};
+  const auto report = make_plans(request).value();
+  for (const Plan& plan : report.plans) {
+    ASSERT_EQ(plan.order.has_value(), plan.candidate.spec.scheme == "planned");
+    const RunConfig config = with_plan({}, plan, "mine.sched");
+    EXPECT_EQ(config.schedule.file, plan.order ? "mine.sched" : "");
+    if (!plan.order) continue;
+    EXPECT_TRUE(validate(*plan.order).empty());
+    const Schedule read =
+        parse_schedule(to_sched(*plan.order), "mine.sched").value();
+    const Schedule lowered =
+        lower(read, {.sync = plan.sync,
+                     .recompute = plan.candidate.recompute,
+                     .tied = request.model.tie_embeddings});
+    EXPECT_DOUBLE_EQ(
+        simulate(lowered, model_of(request, plan.candidate).costs).makespan,
+        plan.step_s);
+  }
 }
 
 // What a refusal offers is taken.
