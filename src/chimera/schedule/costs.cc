@@ -1,6 +1,5 @@
 #include "chimera/schedule/costs.h"
 
-#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -48,11 +47,13 @@ double rabenseifner_time(const SumCosts& costs, double ranks, double bytes) {
 double sum_time(const Costs& costs, const Schedule& schedule,
                 const SumGroup& group) {
   std::set<int> holders;
-  double bytes = 0;
   for (const Member& member : group.members) {
     holders.insert(schedule.placement.worker(member.pipe, member.stage));
-    bytes = std::max(bytes, costs.stages[member.stage].gradient_bytes);
   }
+  const int stage = group.members.front().stage;
+  const bool tied = stage != group.members.back().stage;
+  const double bytes =
+      tied ? costs.tied_bytes : costs.stages[stage].gradient_bytes;
   const double ranks = static_cast<double>(holders.size()) * schedule.width;
   if (ranks < 2) return 0;
   if (costs.sum_time) return *costs.sum_time;

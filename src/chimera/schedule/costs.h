@@ -35,11 +35,17 @@ struct Costs {
   std::vector<StageCosts> stages;
   double latency = 0;        // of every message between two workers
   double time_per_byte = 0;  // of every directed link; 0 = free
+  // A worker that sends does nothing else until its bytes are on the way.
+  bool blocking_sends = false;
   // The time of one group's sum; where absent, Rabenseifner's formula over the
   // stage's gradient bytes and `sums`, or where that is absent too, latency and
   // time_per_byte of a message.
   std::optional<double> sum_time;
   std::optional<SumCosts> sums = {};
+  // Of the weight that the first and the last stage share: its gradient, which
+  // has a sum of its own, and its update. Not part of those stages' numbers.
+  double tied_bytes = 0;
+  double tied_update = 0;
 
   bool operator==(const Costs&) const = default;
 };

@@ -26,13 +26,18 @@ std::vector<double> peak_held(const Schedule& schedule) {
   const MicroIndex index(schedule);
   const std::vector<bool> recomputed = recomputed_cells(schedule, index);
   std::vector<int> parts_left(index.cells(), schedule.parts);
+  const auto begins = [&](const Action& action) {
+    if (action.op != Op::kF && action.op != Op::kR) return false;
+    return recomputed[index.cell(action.stage, action.micro)] ==
+           (action.op == Op::kR);
+  };
   std::vector<double> peaks;
   for (const ActionList& list : schedule.actions) {
     // Work in flight from earlier steps: one for every step by which the end
     // of a micro-batch lags behind its beginning.
     int held = 0;
     for (const Action& action : list) {
-      if (action.op == Op::kF) held += action.step;
+      if (begins(action)) held += action.step;
       if (gives_weight_gradient(action.op) &&
           action.part + 1 == schedule.parts) {
         held -= action.step;
@@ -40,9 +45,8 @@ std::vector<double> peak_held(const Schedule& schedule) {
     }
     int peak = held;
     for (const Action& action : list) {
-      if (action.op == Op::kF || action.op == Op::kR) {
-        const size_t cell = index.cell(action.stage, action.micro);
-        if (recomputed[cell] == (action.op == Op::kR)) ++held;
+      if (begins(action)) {
+        ++held;
       } else if (gives_weight_gradient(action.op)) {
         const size_t cell = index.cell(action.stage, action.micro);
         if (--parts_left[cell] == 0) --held;

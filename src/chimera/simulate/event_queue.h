@@ -13,8 +13,9 @@ namespace chimera {
 class EventQueue {
  public:
   // `cores` processors shared by `copies` times the workers that compute;
-  // 0 = a processor for everyone.
-  EventQueue(int cores, int copies) : cores_(cores), copies_(copies) {}
+  // 0 = a processor for everyone. `contention`: see SimulateOptions.
+  EventQueue(int cores, int copies, double contention)
+      : cores_(cores), copies_(copies), contention_(contention) {}
 
   // Wake `worker` at `time`.
   void wake_at(double time, int worker) {
@@ -68,7 +69,9 @@ class EventQueue {
 
   [[nodiscard]] double rate() const {
     const double active = static_cast<double>(computing_.size()) * copies_;
-    return std::min(1.0, cores_ / active);
+    const double others = std::min(active, double(cores_)) - 1;
+    const double shared = cores_ > 1 ? contention_ * others / (cores_ - 1) : 0;
+    return std::min(1.0, cores_ / active) / (1 + shared);
   }
   [[nodiscard]] double next_compute_end() const {
     if (computing_.empty()) return 0;
@@ -77,6 +80,7 @@ class EventQueue {
 
   int cores_;
   int copies_;
+  double contention_;
   std::int64_t next_ = 0;
   double now_ = 0;
   double processed_ = 0;  // processor time that each computing worker had

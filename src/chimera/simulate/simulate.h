@@ -24,6 +24,9 @@ struct SimulateOptions {
   // Processors that all workers of all copies share; 0 = one for each. When
   // more workers compute than there are cores, all run equally slower.
   int cores = 0;
+  // How much longer compute takes when all cores are busy than when one is:
+  // they share the way to memory. In proportion when some are.
+  double contention = 0;
   // For the lower bound: the most activations a worker may hold.
   std::optional<double> cap;
 };

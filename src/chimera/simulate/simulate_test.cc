@@ -17,6 +17,49 @@ Schedule two_workers(int micros) {
   return make({.scheme = "gpipe", .depth = 2, .micros = micros});
 }
 
+// While a worker sends it cannot compute, if sends block.
+TEST(Simulate, SendsMayOccupyTheirWorker) {
+  for (const bool blocking : {false, true}) {
+    const Schedule schedule =
+        make_schedule({.scheme = "gpipe", .depth = 2, .micros = 3}).value();
+    Costs costs = uniform_costs(schedule, {});
+    costs.time_per_byte = 1;
+    costs.stages[0].boundary_bytes = 0.5;
+    costs.blocking_sends = blocking;
+    // Three forwards (1.5 each where sends block), the last one's message and
+    // forward, three backwards of 2 (2.5), the last one's message and backward.
+    const double expected = blocking ? 4.5 + 1 + 7.5 + 2 : 3.5 + 1 + 6.5 + 2;
+    EXPECT_DOUBLE_EQ(simulate(lower(schedule), costs).makespan, expected);
+  }
+}
+
+// Two of two cores busy: each slower by the contention, alone as fast as said.
+TEST(Simulate, BusyCoresDisturbEachOther) {
+  Schedule schedule =
+      make_schedule({.scheme = "1f1b", .depth = 1, .micros = 2}).value();
+  const Costs costs = uniform_costs(schedule, {});
+  const SimulateOptions options{.cores = 2, .contention = 0.25};
+  EXPECT_DOUBLE_EQ(simulate(lower(schedule), costs, options).makespan, 6);
+  schedule.width = 2;
+  EXPECT_DOUBLE_EQ(simulate(lower(schedule), costs, options).makespan, 7.5);
+  schedule.width = 4;
+  EXPECT_DOUBLE_EQ(simulate(lower(schedule), costs, options).makespan, 15);
+}
+
+// The weight that both ends share has a sum and an update of its own.
+TEST(Simulate, TiedWeightsAreUpdatedOnceByEachHolder) {
+  const auto makespan = [](const char* scheme, double update) {
+    const Schedule schedule =
+        make_schedule({.scheme = scheme, .depth = 2, .micros = 2}).value();
+    Costs costs = uniform_costs(schedule, {});
+    costs.tied_update = update;
+    return simulate(lower(schedule, {.tied = true}), costs).makespan;
+  };
+  for (const char* scheme : {"1f1b", "chimera"}) {
+    EXPECT_DOUBLE_EQ(makespan(scheme, 4), makespan(scheme, 0) + 4) << scheme;
+  }
+}
+
 TEST(Simulate, BytesOccupyTheLinkAndLatencyDoesNot) {
   const Schedule schedule = two_workers(3);
   Costs costs = uniform_costs(schedule, {.latency = 1});

@@ -13,12 +13,13 @@ Simulator::Simulator(const Schedule& schedule, const Costs& costs,
       costs_(costs),
       options_(options),
       index_(schedule),
-      queue_(options.cores, schedule.width),
+      queue_(options.cores, schedule.width, options.contention),
       rounds_(rounds()),
       workers_(schedule.workers()),
       messages_(index_.size() * options.steps),
       votes_(options.steps),
       groups_of_(schedule.stages()),
+      tied_stage_(schedule.workers(), kNone),
       recomputed_(index_.cells(), false),
       parts_done_(index_.cells() * options.steps, 0) {
   CHIMERA_CHECK_EQ(static_cast<int>(costs.stages.size()), schedule.stages());
@@ -76,6 +77,7 @@ void Simulator::count_members() {
                      numbers->end());
     }
     for (const int stage : stages) groups_of_[stage].push_back(group.id);
+    if (stages.size() > 1) note_tied(group);
     holders_.push_back(std::move(workers));
     sum_times_.push_back(sum_time(costs_, schedule_, group));
     for (int at = 0; at < options_.steps; ++at) {
@@ -84,6 +86,15 @@ void Simulator::count_members() {
             static_cast<int>(holders_.back().size());
       }
     }
+  }
+}
+
+// A worker that holds both ends updates their common weight with the first.
+void Simulator::note_tied(const SumGroup& group) {
+  for (const Member& member : group.members) {
+    const int worker = schedule_.placement.worker(member.pipe, member.stage);
+    int& stage = tied_stage_[worker];
+    stage = stage == kNone ? member.stage : std::min(stage, member.stage);
   }
 }
 
@@ -195,7 +206,10 @@ void Simulator::begin(int worker, const Action& action, int step,
     if (recomputed_[cell] == (action.op == Op::kR)) ++state.held;
     state.peak = std::max(state.peak, state.held);
   }
-  const double work = compute_time(costs_, action, schedule_.parts);
+  double work = compute_time(costs_, action, schedule_.parts);
+  if (action.op == Op::kU && action.stage == tied_stage_[worker]) {
+    work += costs_.tied_update;
+  }
   state.computing = true;
   if (work > 0) {
     queue_.compute(work, worker);

@@ -70,6 +70,7 @@ class Simulator {
   };
 
   void count_members();
+  void note_tied(const SumGroup& group);
   void note_lists();
   [[nodiscard]] int rounds() const;
 
@@ -116,6 +117,7 @@ class Simulator {
   std::vector<int> vote_position_;           // [worker]
   std::vector<Vote> votes_;                  // [step]
   std::vector<std::vector<int>> groups_of_;  // [stage]
+  std::vector<int> tied_stage_;              // [worker] or kNone
   std::vector<std::vector<int>> holders_;    // [group], each worker once
   std::vector<double> sum_times_;            // [group]
   std::vector<bool> recomputed_;             // [cell]

@@ -28,7 +28,9 @@ void Simulator::send(int worker, const Action& action, int step) {
   const double bytes =
       costs_.stages[below].boundary_bytes / (forward ? 1 : schedule_.parts);
   const double occupied = bytes * costs_.time_per_byte;
-  Ready ready{queue_.now(), workers_[worker].last_event};
+  WorkerState& state = workers_[worker];
+  Ready ready{queue_.now(), state.last_event};
+  if (costs_.blocking_sends) ready.after(state.free_at, state.last_event);
   if (occupied > 0) {
     Links::Use& link = links_(worker, action.peer);
     ready.after(link.free_at, link.last);
@@ -39,6 +41,10 @@ void Simulator::send(int worker, const Action& action, int step) {
   MessageArrival& message = messages_[made_index(made, step)];
   message.event = record(action, worker, step, ready, arrival);
   message.at = arrival;
+  if (costs_.blocking_sends) {
+    state.free_at = ready.at + occupied;
+    state.last_event = message.event;
+  }
   if (message.waiting != kNone) queue_.wake_at(arrival, message.waiting);
 }
 
