@@ -74,6 +74,9 @@ LayerCosts layer_costs(const Profile& profile, const LayerShape& shape,
       bytes(table.activation_bytes, estimated_activation_bytes(shape));
   costs.workspace_bytes =
       bytes(table.workspace_bytes, estimated_workspace_bytes(shape));
+  // Where nobody has measured it, W frees what B would.
+  costs.deferred_bytes =
+      bytes(table.deferred_bytes, costs.activation_bytes / micro_batch);
   return costs;
 }
 

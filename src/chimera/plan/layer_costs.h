@@ -14,6 +14,7 @@ struct LayerCosts {
   double weight_grad_s = 0;
   double activation_bytes = 0;
   double workspace_bytes = 0;
+  double deferred_bytes = 0;
 
   [[nodiscard]] double total_s() const {
     return forward_s + input_grad_s + weight_grad_s;

@@ -26,26 +26,39 @@ class MemoryModel {
       for (int stage = 0; stage < schedule_.stages(); ++stage) {
         const int worker = schedule_.placement.worker(pipe, stage);
         stages[worker].insert(stage);
-        workers[worker].boundary += receive_bytes(pipe, stage);
+        if (options_.has_receive_buffers) {
+          workers[worker].boundary += receive_bytes(pipe, stage);
+        }
       }
     }
     for (int worker = 0; worker < schedule_.workers(); ++worker) {
       for (const int stage : stages[worker]) {
         add_stage(stage, workers[worker]);
       }
-      workers[worker].activations = peak_activations(worker);
+      if (stages[worker].contains(0) || stages[worker].contains(last())) {
+        add_tied(workers[worker]);
+      }
+      add_peak(schedule_.actions[worker], workers[worker]);
     }
     return workers;
   }
 
  private:
+  [[nodiscard]] int last() const { return schedule_.stages() - 1; }
+
   void add_stage(int stage, WorkerBytes& bytes) const {
     const StageCosts& cost = model_.costs.stages[stage];
     bytes.weights += cost.weight_bytes * versions(stage);
     bytes.gradients += cost.gradient_bytes;
     bytes.optimizer +=
-        cost.optimizer_bytes / (options_.shard_update ? holders(stage) : 1);
-    bytes.workspace = std::max(bytes.workspace, model_.workspace_bytes[stage]);
+        cost.optimizer_bytes / (options_.shard_update ? holders({stage}) : 1);
+  }
+
+  void add_tied(WorkerBytes& bytes) const {
+    bytes.weights += model_.costs.tied_bytes;
+    bytes.gradients += model_.costs.tied_bytes;
+    bytes.optimizer += model_.tied_optimizer_bytes /
+                       (options_.shard_update ? holders({0, last()}) : 1);
   }
 
   // Of the weights: one for each update that a forward in flight may be
@@ -55,10 +68,13 @@ class MemoryModel {
     return schedule_.scheme == "pipedream" ? schedule_.stages() - stage : 2;
   }
 
-  [[nodiscard]] double holders(int stage) const {
+  // Of any of `stages`, over all copies.
+  [[nodiscard]] double holders(const std::set<int>& stages) const {
     std::set<int> workers;
     for (int pipe = 0; pipe < schedule_.pipes(); ++pipe) {
-      workers.insert(schedule_.placement.worker(pipe, stage));
+      for (const int stage : stages) {
+        workers.insert(schedule_.placement.worker(pipe, stage));
+      }
     }
     return static_cast<double>(workers.size()) * schedule_.width;
   }
@@ -72,45 +88,78 @@ class MemoryModel {
     };
     double bytes = 0;
     if (stage > 0) bytes += from(stage - 1, stage - 1);
-    if (stage + 1 < schedule_.stages()) bytes += from(stage + 1, stage);
+    if (stage < last()) bytes += from(stage + 1, stage);
     return bytes;
   }
 
+  [[nodiscard]] double input(int stage) const {
+    return stage == 0 ? 0 : model_.costs.stages[stage - 1].boundary_bytes;
+  }
+  // What comes with R, or with F where there is none.
   [[nodiscard]] double activation(int stage) const {
     return model_.costs.stages[stage].activation_bytes;
   }
   // What stays from F to the backward.
   [[nodiscard]] double kept(int stage) const {
-    if (!options_.recompute) return activation(stage);
-    return stage == 0 ? 0 : model_.costs.stages[stage - 1].boundary_bytes;
+    return input(stage) + (options_.recompute ? 0 : activation(stage));
   }
 
-  double peak_activations(int worker) {
-    const ActionList& list = schedule_.actions[worker];
+  // The list once through, in steady state.
+  void add_peak(const ActionList& list, WorkerBytes& bytes) {
+    const bool says_when =
+        std::any_of(list.begin(), list.end(),
+                    [](const Action& action) { return action.op == Op::kR; });
     double held = in_flight(list);
-    double peak = held;
+    bytes.activations = held;
+    const auto note = [&](double workspace) {
+      if (held + workspace <= bytes.activations + bytes.workspace) return;
+      bytes.activations = held;
+      bytes.workspace = workspace;
+    };
     for (const Action& action : list) {
-      if (action.op == Op::kF) held += kept(action.stage);
-      if (options_.recompute && gives_gradient(action.op) && action.part == 0) {
-        held += activation(action.stage);
+      const int stage = action.stage;
+      if (action.op == Op::kF) {
+        held += kept(stage);
+        note(model_.costs.stages[stage].boundary_bytes);  // its output
       }
-      peak = std::max(peak, held);
-      if (!gives_weight_gradient(action.op)) continue;
-      if (--parts_left_[index_.cell(action.stage, action.micro)] > 0) continue;
-      held -= kept(action.stage);
-      if (options_.recompute) held -= activation(action.stage);
+      if (options_.recompute &&
+          (says_when ? action.op == Op::kR
+                     : gives_gradient(action.op) && action.part == 0)) {
+        held += activation(stage);
+      }
+      if (gives_gradient(action.op)) {
+        note(model_.costs.stages[stage].boundary_bytes / schedule_.parts +
+             model_.workspace_bytes[stage]);
+      }
+      held += change_after(action);
     }
-    return peak;
+  }
+
+  // What a backward, or a half of it, makes of the activation it needed.
+  double change_after(const Action& action) {
+    const int stage = action.stage;
+    const double deferred = action.op == Op::kI || action.op == Op::kW
+                                ? model_.deferred_bytes[stage]
+                                : 0;
+    double change = 0;
+    if (gives_gradient(action.op)) change = deferred - activation(stage);
+    if (action.op == Op::kW) change = -deferred;
+    change /= schedule_.parts;
+    if (gives_gradient(action.op) &&
+        --parts_left_[index_.cell(stage, action.micro)] == 0) {
+      change -= input(stage);
+    }
+    return change;
   }
 
   // From earlier steps: one for every step by which the end of a micro-batch
-  // lags behind its beginning.
+  // lags behind its beginning. (No scheme splits backwards and keeps work in
+  // flight.)
   [[nodiscard]] double in_flight(const ActionList& list) const {
     double held = 0;
     for (const Action& action : list) {
       if (action.op == Op::kF) held += action.step * kept(action.stage);
-      if (gives_weight_gradient(action.op) &&
-          action.part + 1 == schedule_.parts) {
+      if (gives_gradient(action.op) && action.part + 1 == schedule_.parts) {
         held -= action.step * kept(action.stage);
       }
     }

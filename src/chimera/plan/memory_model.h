@@ -12,9 +12,9 @@ struct WorkerBytes {
   double weights = 0;  // all versions that are live at once
   double gradients = 0;
   double optimizer = 0;
-  double activations = 0;  // at their peak
+  double activations = 0;  // held when most is needed
   double boundary = 0;     // buffers of posted receives
-  double workspace = 0;    // of the one backward that runs
+  double workspace = 0;    // of what runs when most is needed
 
   [[nodiscard]] double total() const {
     return weights + gradients + optimizer + activations + boundary + workspace;
@@ -24,16 +24,20 @@ struct WorkerBytes {
 
 struct MemoryOptions {
   // Only the stage's input is kept from F on; all else from R on, which runs
-  // right before the backward.
+  // right before the backward unless the schedule says when.
   bool recompute = false;
   // Each holder of a stage, over pipes and copies, keeps its share of the
   // optimizer's state.
   bool shard_update = false;
+  // Whether messages arrive in buffers that lie ready, as between processes:
+  // one for every direction in which another worker sends. Threads hand
+  // tensors over.
+  bool has_receive_buffers = true;
 };
 
-// [worker] of one copy. Activations are counted as held.h counts them, each
-// with its stage's bytes. A stage that a worker holds in two pipes has its
-// weights once.
+// [worker] of one copy: what its tensors take in steady state. A message on its
+// way is nobody's. A stage that a worker holds in two pipes has its weights
+// once, and so has the weight that the first and last stage share.
 // REQUIRES: `schedule` validates clean and has as many stages as `model`.
 [[nodiscard]] std::vector<WorkerBytes> worker_bytes(
     const Schedule& schedule, const StagedModel& model,

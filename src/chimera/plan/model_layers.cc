@@ -14,9 +14,14 @@ constexpr double kSentenceTypes = 2;
 
 bool is_bert(ModelKind kind) { return kind == ModelKind::kBert; }
 
+double table_parameters(const ModelShape& model) {
+  return double{1} * model.vocab * model.hidden;
+}
+
+// Without the table of tokens.
 double embedding_parameters(const ModelShape& model) {
   const double hidden = model.hidden;
-  const double tables = (double{1} * model.vocab + model.positions) * hidden;
+  const double tables = model.positions * hidden;
   // Sentence types and a norm of scale and shift.
   return is_bert(model.kind) ? tables + (kSentenceTypes + 2) * hidden : tables;
 }
@@ -29,14 +34,14 @@ double block_parameters(const ModelShape& model) {
   return attention + feed_forward + norms;
 }
 
-// A tied head has no matrix of its own, but its stage holds a copy.
+// Without the matrix of tokens.
 double head_parameters(const ModelShape& model) {
   const double hidden = model.hidden, vocab = model.vocab;
-  const double matrix_and_norm = hidden * vocab + 2 * hidden;
-  if (!is_bert(model.kind)) return matrix_and_norm;
+  const double norm = 2 * hidden;
+  if (!is_bert(model.kind)) return norm;
   const double pooler_and_transform = 2 * (hidden * hidden + hidden);
   const double next_sentence = 2 * hidden + 2;
-  return matrix_and_norm + vocab + pooler_and_transform + next_sentence;
+  return norm + vocab + pooler_and_transform + next_sentence;
 }
 
 }  // namespace
@@ -76,6 +81,11 @@ std::vector<ModelLayer> layers_of(const ModelShape& model) {
   layers.insert(layers.end(), model.layers,
                 layer(LayerKind::kBlock, block_parameters(model)));
   layers.push_back(layer(LayerKind::kHead, head_parameters(model)));
+  for (ModelLayer* end : {&layers.front(), &layers.back()}) {
+    double& table =
+        model.tie_embeddings ? end->tied_parameters : end->parameters;
+    table += table_parameters(model);
+  }
   return layers;
 }
 

@@ -44,7 +44,9 @@ struct LayerFlops {
 
 struct ModelLayer {
   LayerShape shape;
-  double parameters = 0;
+  double parameters = 0;  // its own
+  // Of the table that embeddings and head share, where they are tied.
+  double tied_parameters = 0;
 };
 
 // Embeddings, blocks, head.

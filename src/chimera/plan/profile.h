@@ -19,10 +19,13 @@ struct LayerTable {
   std::vector<double> forward_s;
   std::vector<double> input_grad_s;
   std::vector<double> weight_grad_s;
-  // What a forward keeps for its backward, of the whole micro-batch.
+  // What a forward keeps for its backward, of the whole micro-batch: with its
+  // output, without its input.
   std::vector<double> activation_bytes;
   // What a backward needs beyond that for as long as it runs.
   std::vector<double> workspace_bytes;
+  // What stays between the halves of a backward.
+  std::vector<double> deferred_bytes;
   // Standard deviation over mean of repeated measurements.
   std::vector<double> spread;
 
@@ -42,6 +45,7 @@ struct LayerProfile {
 struct LinkProfile {
   double latency_s = 0;
   double s_per_byte = 0;
+  bool blocking = false;  // a worker waits until its message has left
 
   bool operator==(const LinkProfile&) const = default;
 };
@@ -51,6 +55,12 @@ struct Profile {
   std::string description;
   std::string source;
   double memory_bytes = 0;  // of one worker; 0 = not known
+  // Where workers share processors, else 0: how many there are, threads of each
+  // worker, and how much longer compute takes with all of them busy than alone,
+  // as the times below are.
+  int cores = 0;
+  int threads = 0;
+  double contention = 0;
   LinkProfile link;
   LinkProfile sum;  // in Rabenseifner's formula
   double update_s_per_parameter = 0;

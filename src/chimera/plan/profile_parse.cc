@@ -67,6 +67,10 @@ class ProfileParser {
     profile_.memory_bytes =
         reader.number("memory_gb", Need::kOptional, {.most = 1e9}).value_or(0) *
         kGiga;
+    profile_.cores = reader.count("cores", Need::kOptional);
+    profile_.threads = reader.count("threads", Need::kOptional);
+    profile_.contention =
+        reader.number("contention", Need::kOptional, {.most = 1e3}).value_or(0);
   }
 
   static LinkProfile link(ProfileSection& reader) {
@@ -76,6 +80,7 @@ class ProfileParser {
     const double gb_per_s =
         reader.number("gb_per_s", Need::kRequired).value_or(0);
     link.s_per_byte = gb_per_s > 0 ? 1 / (gb_per_s * kGiga) : 0;
+    link.blocking = reader.flag("blocking");
     return link;
   }
 
@@ -133,6 +138,7 @@ class ProfileParser {
     table.weight_grad_s = column("weight_grad_ms", Need::kRequired, 1e-3);
     table.activation_bytes = column("activation_mib", Need::kOptional, kMebi);
     table.workspace_bytes = column("workspace_mib", Need::kOptional, kMebi);
+    table.deferred_bytes = column("deferred_mib", Need::kOptional, kMebi);
     table.spread = column("spread", Need::kOptional, 1);
     return table;
   }

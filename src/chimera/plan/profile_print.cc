@@ -19,9 +19,10 @@ std::string list(const char* key, const std::vector<double>& values,
 }
 
 std::string link(const char* section, const LinkProfile& link) {
-  return fmt::format("\n[{}]\nlatency_us = {}\ngb_per_s = {}\n", section,
+  return fmt::format("\n[{}]\nlatency_us = {}\ngb_per_s = {}\n{}", section,
                      number(link.latency_s * 1e6),
-                     number(link.s_per_byte > 0 ? 1e-9 / link.s_per_byte : 0));
+                     number(link.s_per_byte > 0 ? 1e-9 / link.s_per_byte : 0),
+                     link.blocking ? "blocking = true\n" : "");
 }
 
 std::string layer_text(const LayerProfile& layer) {
@@ -48,6 +49,7 @@ std::string layer_text(const LayerProfile& layer) {
          list("weight_grad_ms", table.weight_grad_s, 1e-3) +
          list("activation_mib", table.activation_bytes, kMebi) +
          list("workspace_mib", table.workspace_bytes, kMebi) +
+         list("deferred_mib", table.deferred_bytes, kMebi) +
          list("spread", table.spread, 1);
 }
 
@@ -64,6 +66,14 @@ std::string print_profile(const Profile& profile) {
   }
   if (profile.memory_bytes > 0) {
     text += fmt::format("memory_gb = {}\n", number(profile.memory_bytes / 1e9));
+  }
+  const auto count = [&](const char* key, int value) {
+    if (value > 0) text += fmt::format("{} = {}\n", key, value);
+  };
+  count("cores", profile.cores);
+  count("threads", profile.threads);
+  if (profile.contention > 0) {
+    text += fmt::format("contention = {}\n", number(profile.contention));
   }
   text += link("link", profile.link);
   if (profile.sum != profile.link) text += link("sum", profile.sum);

@@ -1,10 +1,10 @@
 // profile.toml in, Profile out, or every mistake at once; and back.
 //
-//   [machine]                # name; description, source, memory_gb
-//   name = "p100"
+//   [machine]                # name; description, source, memory_gb; for
+//   name = "p100"            # workers of one host: cores, threads, contention
 //   [link]                   # of a message: both required, 0 GB/s = unlimited
 //   latency_us = 50
-//   gb_per_s = 1
+//   gb_per_s = 1             # blocking = true: a worker waits for its sends
 //   [sum]                    # of gradient sums; left out: as [link]
 //   [update]
 //   ns_per_parameter = 0.1
@@ -14,7 +14,7 @@
 //   micro_batch = [1, 2, 4]  # ascending; the lists below are as long
 //   forward_ms = [1.2, 1.5, 2.5]      # also input_grad_ms, weight_grad_ms
 //   activation_mib = [11, 22, 44]     # left out: estimated from the shape
-//   workspace_mib = [19, 22, 28]      # same
+//   workspace_mib = [19, 22, 28]      # same; also deferred_mib
 //   spread = [0.01, 0.01, 0.02]       # may be left out
 //   derived = true           # not measured (default false)
 //

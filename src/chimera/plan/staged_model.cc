@@ -37,6 +37,54 @@ std::vector<LayerCosts> all_costs(const std::vector<ModelLayer>& layers,
   return costs;
 }
 
+std::vector<int> cut_by_time(const std::vector<LayerCosts>& costs, int stages) {
+  std::vector<double> work;
+  work.reserve(costs.size());
+  for (const LayerCosts& cost : costs) work.push_back(cost.total_s());
+  return balanced_cut(work, stages);
+}
+
+// What is added up over the layers of a stage, first to last.
+struct StageSum {
+  StageCosts costs = {.forward = 0, .input_grad = 0, .weight_grad = 0};
+  double parameters = 0;
+  double workspace_bytes = 0;
+  double deferred_bytes = 0;
+
+  // `gradient_bytes`: what one layer's backward hands to the next.
+  void add(const ModelLayer& layer, const LayerCosts& cost, int parts,
+           double gradient_bytes) {
+    costs.forward += cost.forward_s;
+    costs.input_grad += cost.input_grad_s;
+    costs.weight_grad += cost.weight_grad_s;
+    costs.activation_bytes += cost.activation_bytes;
+    deferred_bytes += cost.deferred_bytes;
+    parameters += layer.parameters;
+    // A backward begins with the last layer; when it comes to those before, all
+    // that this one kept is gone.
+    workspace_bytes = std::max(
+        cost.workspace_bytes,
+        workspace_bytes + (gradient_bytes - cost.activation_bytes) / parts);
+  }
+};
+
+void add_tied(const std::vector<ModelLayer>& layers, double numbers,
+              double update_s, StagedModel& staged) {
+  const double tied = layers.front().tied_parameters;
+  std::vector<StageCosts>& stages = staged.costs.stages;
+  if (stages.size() > 1) {
+    staged.costs.tied_bytes = kFloat * tied;
+    staged.costs.tied_update = tied * update_s;
+    staged.tied_optimizer_bytes = kFloat * tied * numbers;
+    return;
+  }
+  // A single stage has the weight once, as one of its own.
+  stages[0].update += tied * update_s;
+  stages[0].weight_bytes += kFloat * tied;
+  stages[0].gradient_bytes += kFloat * tied;
+  stages[0].optimizer_bytes += kFloat * tied * numbers;
+}
+
 }  // namespace
 
 int optimizer_numbers(OptimizerKind optimizer, double momentum) {
@@ -44,42 +92,47 @@ int optimizer_numbers(OptimizerKind optimizer, double momentum) {
   return momentum > 0 ? 1 : 0;
 }
 
+std::vector<int> default_cut(const ModelShape& model, int stages) {
+  std::vector<double> work;
+  for (const ModelLayer& layer : layers_of(model)) {
+    work.push_back(forward_flops(layer.shape).total());
+  }
+  return balanced_cut(work, stages);
+}
+
 StagedModel staged_model(const ModelShape& model, const Profile& profile,
                          const StagingOptions& options) {
   const std::vector<ModelLayer> layers = layers_of(model);
   const std::vector<LayerCosts> costs = all_costs(layers, profile, options);
-  std::vector<double> work;
-  work.reserve(costs.size());
-  for (const LayerCosts& cost : costs) work.push_back(cost.total_s());
-
-  StagedModel staged;
-  staged.cut = balanced_cut(work, options.stages);
-  staged.workspace_bytes.assign(options.stages, 0);
+  const double boundary = boundary_bytes(model) * options.micro_batch;
   const double numbers = optimizer_numbers(options.optimizer, options.momentum);
+  StagedModel staged;
+  staged.cut =
+      options.cut.empty() ? cut_by_time(costs, options.stages) : options.cut;
   for (int stage = 0; stage < options.stages; ++stage) {
     const bool last = stage + 1 == options.stages;
     const int end =
         last ? static_cast<int>(layers.size()) : staged.cut[stage + 1];
-    StageCosts sum{.forward = 0, .input_grad = 0, .weight_grad = 0};
-    double parameters = 0;
+    StageSum sum;
     for (int layer = staged.cut[stage]; layer < end; ++layer) {
-      sum.forward += costs[layer].forward_s;
-      sum.input_grad += costs[layer].input_grad_s;
-      sum.weight_grad += costs[layer].weight_grad_s;
-      sum.activation_bytes += costs[layer].activation_bytes;
-      parameters += layers[layer].parameters;
-      staged.workspace_bytes[stage] =
-          std::max(staged.workspace_bytes[stage], costs[layer].workspace_bytes);
+      sum.add(layers[layer], costs[layer], options.parts, boundary);
     }
-    sum.update = parameters * profile.update_s_per_parameter;
-    sum.weight_bytes = kFloat * parameters;
-    sum.gradient_bytes = kFloat * parameters;
-    sum.optimizer_bytes = kFloat * parameters * numbers;
-    sum.boundary_bytes = last ? 0 : boundary_bytes(model) * options.micro_batch;
-    staged.costs.stages.push_back(sum);
+    StageCosts& all = sum.costs;
+    all.update = sum.parameters * profile.update_s_per_parameter;
+    all.weight_bytes = kFloat * sum.parameters;
+    all.gradient_bytes = kFloat * sum.parameters;
+    all.optimizer_bytes = kFloat * sum.parameters * numbers;
+    all.boundary_bytes = last ? 0 : boundary;
+    all.activation_bytes =
+        std::max(0.0, all.activation_bytes - all.boundary_bytes);
+    staged.costs.stages.push_back(all);
+    staged.workspace_bytes.push_back(sum.workspace_bytes);
+    staged.deferred_bytes.push_back(sum.deferred_bytes);
   }
+  add_tied(layers, numbers, profile.update_s_per_parameter, staged);
   staged.costs.latency = profile.link.latency_s;
   staged.costs.time_per_byte = profile.link.s_per_byte;
+  staged.costs.blocking_sends = profile.link.blocking;
   staged.costs.sums = SumCosts{profile.sum.latency_s, profile.sum.s_per_byte};
   return staged;
 }
