@@ -194,6 +194,60 @@ class Simulate(Base):
         # 3N + (D-1)(F+I-W)
         self.assertEqual(makespan("--weight-grad", 0.5), 30)
 
+    def simulated(self, *flags):
+        return json.loads(self.ok("simulate", *flags, "--format", "json"))
+
+    def test_a_model_on_a_machine(self):
+        layout = ["chimera", "--depth", 4, "--micros", 8, "--model", "bert-48"]
+        one = self.simulated(*layout)
+        eight = self.simulated(*layout, "--micro-batch", 8)
+        for worker, more in zip(one["workers"], eight["workers"]):
+            self.assertGreater(more["peak_bytes"], worker["peak_bytes"])
+        self.assertGreater(eight["makespan"], one["makespan"])
+        self.assertLess(self.simulated(*layout, "--micro-batch", 8,
+                                       "--recompute")["workers"][0]["peak_bytes"],
+                        eight["workers"][0]["peak_bytes"])
+        self.assertLess(self.simulated(*layout, "--profile", "v100")["makespan"],
+                        one["makespan"])
+        self.assertIn("MB", self.ok("simulate", *layout))
+
+    def test_what_a_run_will_take(self):
+        """The run.toml that plan writes is simulated as it was judged."""
+        path = self.folder / "judged.toml"
+        for schemes in ("chimera", "planned", "1f1b,zb-h1"):
+            run = chimera(
+                "plan", "--model", "bert-48", "--workers", 8, "--batch", 32,
+                "--memory", "16GB", "--profile", "p100", "--schemes", schemes,
+                "--format", "json", "-o", path)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            best = json.loads(run.stdout)["plans"][0]
+            again = self.simulated("--model", path, "--profile", "p100")
+            self.assertAlmostEqual(again["makespan"], best["step_s"], places=9)
+            # Workers as threads need no receive buffers.
+            peak = max(worker["peak_bytes"] for worker in again["workers"])
+            self.assertLessEqual(peak, best["peak_bytes"])
+            self.assertGreater(peak, 0.9 * best["peak_bytes"])
+
+    def test_an_emulated_run(self):
+        path = self.folder / "emulated.toml"
+        path.write_text('[model]\nkind = "emulated"\nforward_ms = 10\n'
+                        'input_grad_ms = 10\nweight_grad_ms = 10\n'
+                        '[schedule]\nscheme = "1f1b"\ndepth = 8\nmicros = 8\n'
+                        'micro_batch = 1\n')
+        data = self.simulated("--model", path)
+        self.assertAlmostEqual(data["makespan"], 0.45)
+        self.assertIsNone(data["workers"][0]["peak_bytes"])
+
+    def test_a_model_needs_a_schedule_and_no_times(self):
+        codes, _ = self.refused("simulate", "--model", "bert-48")
+        self.assertEqual(codes, ["E402"])
+        codes, _ = self.refused("simulate", "1f1b", "--depth", 4, "--micros", 4,
+                                "--model", "bert-48", "--forward", 2)
+        self.assertEqual(codes, ["E406"])
+        codes, text = self.refused("simulate", "1f1b", "--depth", 64, "--micros",
+                                   4, "--model", "bert-48")
+        self.assertEqual(len(codes), 1, text)
+
     def test_p2p_slope_of_chimera(self):
         """With a small delay c per hop, N = D: T grows by (3D - 5) c."""
         for depth in (4, 8, 16):

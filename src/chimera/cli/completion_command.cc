@@ -21,7 +21,7 @@ std::string values_of(const std::string& command, const std::string& flag) {
   if (flag == "--sync") return join(sync_names(), " ");
   if (flag == "--profile") return join(builtin_profile_names(), " ");
   if (flag == "--model-of") return "simulate paper";
-  if (command == "plan" && flag == "--model") {
+  if ((command == "plan" || command == "simulate") && flag == "--model") {
     const Names presets = preset_names();
     return join({presets.begin(), presets.end()}, " ");
   }

@@ -73,6 +73,14 @@ void TimeFlags::add_to(CLI::App& command) {
          "one stage's gradient sum (default 0; free with a single holder)");
 }
 
+bool TimeFlags::any_given() const {
+  for (const std::string* text :
+       {&forward, &backward, &weight_grad, &p2p, &allreduce}) {
+    if (!text->empty()) return true;
+  }
+  return false;
+}
+
 UniformTimes TimeFlags::read(Values& values) const {
   UniformTimes times;
   times.forward = values.time("--forward", forward).value_or(1);
@@ -126,10 +134,10 @@ ScheduleRequest read_request(const ScheduleFlags& flags, Values& values) {
 }
 
 MadeSchedule make_requested(const ScheduleRequest& request,
-                            const UniformTimes& times, int steps) {
+                            const CostsOf& costs_of, int steps) {
   MadeSchedule made;
   made.schedule = make_schedule(request.spec).value();
-  made.costs = uniform_costs(made.schedule, times);
+  made.costs = costs_of(made.schedule);
   made.cap = resolve(request.spec)->cap;
   if (is_planned(made.schedule)) {
     made.schedule = plan_order(made.schedule, made.costs,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -28,6 +29,7 @@ struct TimeFlags {
 
   void add_to(CLI::App& command);
   [[nodiscard]] UniformTimes read(Values& values) const;
+  [[nodiscard]] bool any_given() const;
 };
 
 // How a schedule is to be made and lowered.
@@ -47,10 +49,11 @@ struct MadeSchedule {
   // What its workers may hold; absent if nothing limits them.
   std::optional<double> cap;
 };
+using CostsOf = std::function<Costs(const Schedule& schedule)>;
 // `steps` says what for: one step by itself, or many without a barrier.
 // REQUIRES: read_request() found nothing wrong.
 [[nodiscard]] MadeSchedule make_requested(const ScheduleRequest& request,
-                                          const UniformTimes& times,
+                                          const CostsOf& costs_of,
                                           int steps = 1);
 
 // Only what says how to lower: for schedules that come from a file.

@@ -9,20 +9,16 @@
 #include "chimera/cli/console.h"
 #include "chimera/cli/exit_codes.h"
 #include "chimera/cli/flags.h"
+#include "chimera/cli/model_flags.h"
 #include "chimera/cli/plan_text.h"
-#include "chimera/config/parse.h"
-#include "chimera/config/presets.h"
 #include "chimera/config/print.h"
 #include "chimera/plan/builtin_profiles.h"
 #include "chimera/plan/layer_costs.h"
 #include "chimera/plan/planner.h"
-#include "chimera/plan/profile_text.h"
 #include "chimera/schedule/forms.h"
 
 namespace chimera {
 namespace {
-
-const char* const kDefaultProfile = "p100";
 
 // As typed; empty = not given.
 struct PlanCommand {
@@ -30,8 +26,6 @@ struct PlanCommand {
       output;
 
   int run(const CLI::App& command) const;
-  [[nodiscard]] RunConfig read_model(Values& values) const;
-  [[nodiscard]] Profile read_profile(Values& values) const;
   [[nodiscard]] double read_memory(const Profile& machine,
                                    Values& values) const;
   [[nodiscard]] PlanHeadline headline(const PlanRequest& request) const;
@@ -46,83 +40,6 @@ int count(const std::string& flag, const std::string& text, Values& values) {
                  .found = flag + " " + shown(text),
                  .needed = "must be from 1 to " + std::to_string(kMost)});
   return 1;
-}
-
-RunConfig preset_config(const std::string& name, const ModelShape& shape) {
-  RunConfig config;
-  ModelConfig& model = config.model;
-  model.preset = name;
-  model.kind = shape.kind;
-  model.layers = shape.layers;
-  model.hidden = shape.hidden;
-  model.heads = shape.heads;
-  model.vocab = shape.vocab;
-  model.seq = shape.seq;
-  model.positions = shape.positions;
-  model.ffn = shape.ffn;
-  model.tie_embeddings = shape.tie_embeddings;
-  return config;
-}
-
-bool has_shape(const ModelConfig& model) {
-  return model.kind != ModelKind::kEmulated && model.layers && model.hidden &&
-         model.heads && model.vocab && model.seq && model.positions &&
-         model.ffn && model.tie_embeddings;
-}
-
-RunConfig PlanCommand::read_model(Values& values) const {
-  const RunConfig stand_in =
-      preset_config("gpt2-tiny", *find_preset("gpt2-tiny"));
-  const Names presets = preset_names();
-  const std::vector<std::string> names(presets.begin(), presets.end());
-  if (model.empty()) {
-    values.refuse({.code = "E402",
-                   .found = "--model",
-                   .needed = "is missing",
-                   .hint = "a run.toml or one of " + join(names, ", ")});
-    return stand_in;
-  }
-  if (const auto shape = find_preset(model)) {
-    return preset_config(model, *shape);
-  }
-  const Result<std::string> text = read_file(model);
-  if (!text) {
-    const std::string near = nearest_name(model, names);
-    Diagnostic error = text.errors()[0];
-    error.hint = near.empty() ? "or one of the presets " + join(names, ", ")
-                              : "did you mean the preset " + near + "?";
-    values.refuse(error);
-    return stand_in;
-  }
-  const Result<RunConfig> config = parse_run_config(*text, model, {});
-  if (!config) {
-    values.refuse(config.errors());
-    return stand_in;
-  }
-  if (has_shape(config->model)) return *config;
-  values.refuse({.code = "E604",
-                 .where = model,
-                 .found = "a model without layers, hidden, heads, vocab, seq",
-                 .needed = "cannot be planned for",
-                 .hint = "give its shape, or a preset"});
-  return stand_in;
-}
-
-Profile PlanCommand::read_profile(Values& values) const {
-  const std::string name = profile.empty() ? kDefaultProfile : profile;
-  if (auto known = builtin_profile(name)) return *known;
-  const Profile stand_in = *builtin_profile(kDefaultProfile);
-  const Result<std::string> text = read_file(name);
-  if (!text) {
-    Diagnostic error = text.errors()[0];
-    error.hint = "built in are " + join(builtin_profile_names(), ", ");
-    values.refuse(error);
-    return stand_in;
-  }
-  const Result<Profile> read = parse_profile(*text, name);
-  if (read) return *read;
-  values.refuse(read.errors());
-  return stand_in;
 }
 
 double PlanCommand::read_memory(const Profile& machine, Values& values) const {
@@ -174,10 +91,18 @@ void PlanCommand::write_run(const RunConfig& config, const Plan& plan) const {
 int PlanCommand::run(const CLI::App& command) const {
   Values values;
   refuse_unknown(command, values);
-  const RunConfig config = read_model(values);
+  const RunConfig config = read_model(model, values);
+  if (config.model.kind == ModelKind::kEmulated) {
+    values.refuse({.code = "E604",
+                   .where = model,
+                   .found = "an emulated model",
+                   .needed = "cannot be planned for",
+                   .hint = "give a model's shape, or a preset"});
+    return print_errors(values.errors());
+  }
   PlanRequest request;
   request.model = shape_of(config.model);
-  request.profile = read_profile(values);
+  request.profile = read_profile(profile, values);
   request.workers = count("--workers", workers, values);
   request.batch = count("--batch", batch, values);
   request.memory_bytes = read_memory(request.profile, values);

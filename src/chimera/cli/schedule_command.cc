@@ -33,7 +33,10 @@ struct ScheduleCommand {
 Result<std::string> ScheduleCommand::render(const ScheduleRequest& request,
                                             const UniformTimes& uniform,
                                             const std::string& as) const {
-  const auto [made, costs, cap] = make_requested(request, uniform);
+  const auto [made, costs, cap] =
+      make_requested(request, [&](const Schedule& schedule) {
+        return uniform_costs(schedule, uniform);
+      });
   CHIMERA_CHECK(validate(made).empty(), "a generated schedule must validate");
   const Result<Schedule> ready = lower_checked(made, request, costs);
   if (!ready) return ready.errors();

@@ -9,6 +9,7 @@
 #include "chimera/cli/drawing.h"
 #include "chimera/cli/exit_codes.h"
 #include "chimera/cli/flags.h"
+#include "chimera/cli/machine.h"
 #include "chimera/cli/simulation_text.h"
 #include "chimera/schedule/forms.h"
 #include "chimera/schedule/validate.h"
@@ -23,6 +24,7 @@ const std::vector<std::string> kFormats = {"text", "json", "trace", "svg"};
 struct SimulateCommand {
   ScheduleFlags flags;
   TimeFlags times;
+  MachineFlags machine;
   std::string file;
   std::string steps;
   std::string cores;
@@ -32,12 +34,26 @@ struct SimulateCommand {
   int run(const CLI::App& command) const;
   [[nodiscard]] Result<Schedule> from_file() const;
   [[nodiscard]] ScheduleRequest file_request(Values& values) const;
-  [[nodiscard]] std::string render(const Schedule& schedule,
-                                   const Simulation& simulation,
-                                   std::optional<double> cap,
-                                   const std::string& as) const;
+  // Of a file or a run.toml, else of the scheme.
+  [[nodiscard]] Result<MadeSchedule> make(const ScheduleRequest& request,
+                                          const CostsOf& costs_of,
+                                          const Machine* on,
+                                          int num_steps) const;
+  [[nodiscard]] bool takes_models_schedule() const {
+    return file.empty() && !flags.any_given() && !machine.model.empty();
+  }
   [[nodiscard]] SimulateOptions read_options(Values& values) const;
 };
+
+std::string render(const SimulationView& view, const std::string& as) {
+  if (as == "text") return simulation_text(view);
+  if (as == "json") return simulation_json(view);
+  if (as == "svg") return draw(view.schedule, view.simulation, {.svg = true});
+  // A unit of time without a name is shown as a millisecond.
+  std::ostringstream out;
+  write_chrome_trace(view.simulation.trace, view.in_seconds ? 1e6 : 1000, out);
+  return std::move(out).str();
+}
 
 // A file says everything but how to lower it, if it is not lowered yet.
 ScheduleRequest SimulateCommand::file_request(Values& values) const {
@@ -86,24 +102,66 @@ SimulateOptions SimulateCommand::read_options(Values& values) const {
   return options;
 }
 
+Result<MadeSchedule> SimulateCommand::make(const ScheduleRequest& request,
+                                           const CostsOf& costs_of,
+                                           const Machine* on,
+                                           int num_steps) const {
+  const bool from_model = takes_models_schedule();
+  if (from_model && (flags.recompute || flags.tied || !flags.sync.empty() ||
+                     !flags.cap.empty())) {
+    return Diagnostic{.code = "E406",
+                      .found = "--sync, --recompute, --tied and --cap",
+                      .needed = "say how to lower, but the run.toml does too",
+                      .hint = "leave them out, or give a scheme"};
+  }
+  if (!from_model && file.empty()) {
+    if (on != nullptr) {
+      Diagnostics errors = on->refuse(make_schedule(request.spec).value());
+      if (!errors.empty()) return errors;
+    }
+    return make_requested(request, costs_of, num_steps);
+  }
+  const Result<Schedule> read = from_model ? on->own_schedule() : from_file();
+  if (!read) return read.errors();
+  if (on != nullptr) {
+    Diagnostics errors = on->refuse(*read);
+    if (!errors.empty()) return errors;
+  }
+  return MadeSchedule{*read, costs_of(*read), request.cap};
+}
+
 int SimulateCommand::run(const CLI::App& command) const {
   Values values;
   refuse_unknown(command, values);
-  const bool has_file = !file.empty();
-  const ScheduleRequest request =
-      has_file ? file_request(values) : read_request(flags, values);
+  ScheduleRequest request = takes_models_schedule() ? ScheduleRequest{}
+                            : file.empty() ? read_request(flags, values)
+                                           : file_request(values);
   const UniformTimes uniform = times.read(values);
   SimulateOptions options = read_options(values);
   const std::string as = kFormats[values.choice("--format", format, kFormats)];
+  std::optional<Machine> on;
+  if (machine.any_given()) {
+    on.emplace(machine, values);
+    if (times.any_given()) {
+      values.refuse({.code = "E406",
+                     .found = "times and --model or --profile",
+                     .needed = "cannot both say what everything takes",
+                     .hint = "leave one of them out"});
+    }
+  }
   if (!values.errors().empty()) return print_errors(values.errors());
 
-  MadeSchedule made;
-  if (has_file) {
-    const Result<Schedule> read = from_file();
-    if (!read) return print_errors(read.errors());
-    made = {*read, uniform_costs(*read, uniform), request.cap};
-  } else {
-    made = make_requested(request, uniform, options.steps);
+  const CostsOf costs_of = [&](const Schedule& schedule) {
+    return on ? on->costs(schedule) : uniform_costs(schedule, uniform);
+  };
+  const Result<MadeSchedule> result =
+      make(request, costs_of, on ? &*on : nullptr, options.steps);
+  if (!result) return print_errors(result.errors());
+  const MadeSchedule& made = *result;
+  if (on) {
+    on->describe_host(options);
+    request.lowering.tied |= on->is_tied() && !is_asynchronous(made.schedule) &&
+                             made.schedule.stages() > 1;
   }
   // More events than this would take gigabytes.
   constexpr double kMostEvents = 5e7;
@@ -115,26 +173,22 @@ int SimulateCommand::run(const CLI::App& command) const {
                           .needed = "are too many to simulate at once",
                           .hint = "use fewer --steps"}});
   }
+  // A run does not know a profile: it lowers with unit costs.
   const Result<Schedule> schedule =
-      lower_checked(made.schedule, request, made.costs);
+      lower_checked(made.schedule, request,
+                    on ? uniform_costs(made.schedule, {}) : made.costs);
   if (!schedule) return print_errors(schedule.errors());
   options.cap = made.cap;
   const Simulation simulation = simulate(*schedule, made.costs, options);
-  write_result(render(*schedule, simulation, made.cap, as), output);
+  write_result(render({.schedule = *schedule,
+                       .simulation = simulation,
+                       .cap = made.cap,
+                       .peak_bytes = on ? on->peak_bytes(*schedule)
+                                        : std::vector<double>(),
+                       .in_seconds = on.has_value()},
+                      as),
+               output);
   return kExitDone;
-}
-
-std::string SimulateCommand::render(const Schedule& schedule,
-                                    const Simulation& simulation,
-                                    std::optional<double> cap,
-                                    const std::string& as) const {
-  if (as == "text") return simulation_text(schedule, simulation, cap);
-  if (as == "json") return simulation_json(simulation);
-  if (as == "svg") return draw(schedule, simulation, {.svg = true});
-  // One unit of time is shown as a millisecond.
-  std::ostringstream out;
-  write_chrome_trace(simulation.trace, 1000, out);
-  return std::move(out).str();
 }
 
 }  // namespace
@@ -146,6 +200,7 @@ void add_simulate_command(CLI::App& app, int& exit_code) {
   command->allow_extras();
   self->flags.add_to(*command);
   self->times.add_to(*command);
+  self->machine.add_to(*command);
   const auto option = [&](const char* flag, std::string& value,
                           const char* help, const char* type) {
     command->add_option(flag, value, help)->type_name(type);
@@ -167,7 +222,10 @@ void add_simulate_command(CLI::App& app, int& exit_code) {
       "  chimera simulate --schedule a.sched --steps 4 --format trace -o "
       "trace.json\n"
       "  chimera simulate chimera --depth 4 --micros 4 --cores 2\n"
-      "  chimera simulate planned --depth 8 --micros 14 --steps 4\n");
+      "  chimera simulate planned --depth 8 --micros 14 --steps 4\n"
+      "  chimera simulate --model run.toml --profile profile.toml --steps 4\n"
+      "  chimera simulate chimera --depth 32 --micros 32 --width 64 --model "
+      "gpt2-64\n");
   command->callback(
       [self, command, &exit_code] { exit_code = self->run(*command); });
 }

@@ -18,8 +18,14 @@ double rest(double whole, double part) {
   return std::abs(left) < 1e-9 * whole ? 0 : left;
 }
 
+// Predictions are not good to more than four digits.
+std::string shown_time(double time, const SimulationView& view) {
+  return view.in_seconds ? fmt::format("{:.4g}", time) : number(time);
+}
+
 // How much of the critical path each kind of event takes.
-std::string critical_path(const Simulation& simulation) {
+std::string critical_path(const SimulationView& view) {
+  const Simulation& simulation = view.simulation;
   const std::vector<Event>& events = simulation.trace.events;
   double compute = 0;
   double messages = 0;
@@ -47,22 +53,28 @@ std::string critical_path(const Simulation& simulation) {
     workers.insert(workers.begin() + kMost / 2, "...");
   }
   return fmt::format("{} compute + {} messages + {} sums, over workers {}",
-                     number(compute), number(messages), number(sums),
-                     join(workers, " "));
+                     shown_time(compute, view), shown_time(messages, view),
+                     shown_time(sums, view), join(workers, " "));
 }
 
-std::string worker_table(const Simulation& simulation) {
+std::string worker_table(const SimulationView& view) {
   constexpr size_t kMost = 64;
-  std::string text =
-      fmt::format("{:>6} {:>10} {:>10} {:>10} {:>10} {:>6}\n", "worker", "busy",
-                  "idle", "first", "last", "peak");
+  const Simulation& simulation = view.simulation;
+  const bool has_bytes = !view.peak_bytes.empty();
+  std::string text = fmt::format("{:>6} {:>10} {:>10} {:>10} {:>10} {:>6}{}\n",
+                                 "worker", "busy", "idle", "first", "last",
+                                 "peak", has_bytes ? "       MB" : "");
   const size_t rows = std::min(kMost, simulation.workers.size());
   for (size_t worker = 0; worker < rows; ++worker) {
     const WorkerStats& stats = simulation.workers[worker];
     text += fmt::format(
-        "{:>6} {:>10} {:>10} {:>10} {:>10} {:>6}\n", worker, number(stats.busy),
-        number(rest(simulation.makespan, stats.busy)), number(stats.first),
-        number(stats.last), number(stats.peak_activations));
+        "{:>6} {:>10} {:>10} {:>10} {:>10} {:>6}{}\n", worker,
+        shown_time(stats.busy, view),
+        shown_time(rest(simulation.makespan, stats.busy), view),
+        shown_time(stats.first, view), shown_time(stats.last, view),
+        number(stats.peak_activations),
+        has_bytes ? fmt::format(" {:>8.1f}", view.peak_bytes[worker] / 1e6)
+                  : "");
   }
   if (rows < simulation.workers.size()) {
     text += fmt::format("   ... {} more; --format json has all\n",
@@ -73,40 +85,49 @@ std::string worker_table(const Simulation& simulation) {
 
 }  // namespace
 
-std::string simulation_text(const Schedule& schedule,
-                            const Simulation& simulation,
-                            std::optional<double> cap) {
+std::string simulation_text(const SimulationView& view) {
+  const Simulation& simulation = view.simulation;
+  const std::optional<double>& cap = view.cap;
+  const char* unit = view.in_seconds ? " s" : "";
   const double above = rest(simulation.makespan, simulation.bound);
   const double share = simulation.bound > 0 ? above / simulation.bound : 0;
-  std::string text = headline(schedule, simulation) + "\n\n";
-  text += fmt::format("makespan       {}\n", number(simulation.makespan));
+  std::string text = headline(view.schedule, simulation) + "\n\n";
+  text += fmt::format("makespan       {}{}\n",
+                      shown_time(simulation.makespan, view), unit);
   text += fmt::format("ideal          {}   (the busiest worker's compute)\n",
-                      number(simulation.ideal));
+                      shown_time(simulation.ideal, view));
   text += fmt::format(
       "bound          {}   (no order on this placement{} is faster; this one "
       "is {} = {:.1f} % above)\n",
-      number(simulation.bound),
-      cap ? " that holds at most " + number(*cap) : "", number(above),
+      shown_time(simulation.bound, view),
+      cap ? " that holds at most " + number(*cap) : "", shown_time(above, view),
       100 * share);
   text +=
       fmt::format("bubble         {:.1f} %\n", 100 * simulation.bubble_ratio);
   if (simulation.trace.steps > 1) {
     text += fmt::format("steady period  {}   (the last of {} steps)\n",
-                        number(simulation.period), simulation.trace.steps);
+                        shown_time(simulation.period, view),
+                        simulation.trace.steps);
   }
-  text += "critical path  " + critical_path(simulation) + "\n\n";
-  return text + worker_table(simulation);
+  text += "critical path  " + critical_path(view) + "\n\n";
+  return text + worker_table(view);
 }
 
-std::string simulation_json(const Simulation& simulation) {
+std::string simulation_json(const SimulationView& view) {
+  const Simulation& simulation = view.simulation;
   std::vector<std::string> rows;
-  for (const WorkerStats& stats : simulation.workers) {
+  for (size_t worker = 0; worker < simulation.workers.size(); ++worker) {
+    const WorkerStats& stats = simulation.workers[worker];
+    const std::string bytes =
+        view.peak_bytes.empty()
+            ? "null"
+            : fmt::format("{:.0f}", view.peak_bytes[worker]);
     rows.push_back(fmt::format(R"({{"busy":{},"idle":{},"first":{},"last":{},)"
-                               R"("peak_activations":{},"peak_bytes":null}})",
+                               R"("peak_activations":{},"peak_bytes":{}}})",
                                number(stats.busy),
                                number(rest(simulation.makespan, stats.busy)),
                                number(stats.first), number(stats.last),
-                               number(stats.peak_activations)));
+                               number(stats.peak_activations), bytes));
   }
   return fmt::format(
       "{{\"makespan\":{},\"ideal\":{},\"bound\":{},\"bubble_ratio\":{},"

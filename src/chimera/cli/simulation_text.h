@@ -3,16 +3,22 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "chimera/schedule/schedule.h"
 #include "chimera/simulate/simulate.h"
 
 namespace chimera {
 
-// `cap` is what the bound was taken for.
-[[nodiscard]] std::string simulation_text(const Schedule& schedule,
-                                          const Simulation& simulation,
-                                          std::optional<double> cap);
-[[nodiscard]] std::string simulation_json(const Simulation& simulation);
+struct SimulationView {
+  const Schedule& schedule;
+  const Simulation& simulation;
+  std::optional<double> cap;       // what the bound was taken for
+  std::vector<double> peak_bytes;  // [worker]; empty where nobody knows
+  bool in_seconds = false;         // else times have no unit
+};
+
+[[nodiscard]] std::string simulation_text(const SimulationView& view);
+[[nodiscard]] std::string simulation_json(const SimulationView& view);
 
 }  // namespace chimera

@@ -1,0 +1,134 @@
+#include "chimera/cli/machine.h"
+
+#include <algorithm>
+
+#include "chimera/base/text.h"
+#include "chimera/cli/model_flags.h"
+#include "chimera/plan/memory_model.h"
+#include "chimera/plan/model_layers.h"
+#include "chimera/schedule/cut.h"
+#include "chimera/train/run_schedule.h"
+
+namespace chimera {
+
+void MachineFlags::add_to(CLI::App& command) {
+  const auto option = [&](const char* flag, std::string& value,
+                          const char* help, const char* type) {
+    command.add_option(flag, value, help)->type_name(type)->group("Machine");
+  };
+  option("--model", model,
+         "costs of this model: a run.toml, whose schedule is taken too if no "
+         "other is given, or a preset",
+         "MODEL");
+  option("--profile", profile,
+         "on this machine: a profile.toml, or p100 (default), v100, rtx3090",
+         "PROFILE");
+  option("--micro-batch", micro_batch,
+         "samples of a micro-batch (default: the run.toml's, else 1)", "B");
+}
+
+bool MachineFlags::any_given() const {
+  return !model.empty() || !profile.empty() || !micro_batch.empty();
+}
+
+Machine::Machine(const MachineFlags& flags, Values& values)
+    : config_(read_model(flags.model, values)),
+      profile_(read_profile(flags.profile, values)) {
+  const std::optional<int> given =
+      values.integer("--micro-batch", flags.micro_batch);
+  micro_batch_ = given.value_or(config_.schedule.micro_batch.value_or(1));
+  if (micro_batch_ < 1) {
+    values.refuse({.code = "E403",
+                   .found = "--micro-batch " + shown(flags.micro_batch),
+                   .needed = "must be at least 1"});
+  }
+}
+
+Result<Schedule> Machine::own_schedule() const {
+  const ScheduleConfig& asked = config_.schedule;
+  if (asked.file.empty() && (!asked.depth || !asked.micros)) {
+    return Diagnostic{.code = "E402",
+                      .found = "the schedule",
+                      .needed = "is missing: --model has none",
+                      .hint = "give a scheme, or --schedule FILE"};
+  }
+  return make_run_schedule(config_, {.tied = is_tied()});
+}
+
+bool Machine::is_tied() const {
+  return !is_emulated() && config_.model.tie_embeddings.value_or(false);
+}
+
+Diagnostics Machine::refuse(const Schedule& schedule) const {
+  const int stages = schedule.stages();
+  if (!is_emulated()) {
+    const int layers = *config_.model.layers + 2;  // embeddings and head
+    const std::vector<int>& cut = config_.schedule.cut;
+    // A cut of another number of stages is for another schedule.
+    return check_cut(
+        static_cast<int>(cut.size()) == stages ? cut : std::vector<int>(),
+        stages, layers);
+  }
+  const auto fits = [&](const std::vector<double>& times) {
+    return times.size() == 1 || static_cast<int>(times.size()) == stages;
+  };
+  const EmulatedConfig& emulated = config_.emulated;
+  if (fits(emulated.forward_ms) && fits(emulated.input_grad_ms) &&
+      fits(emulated.weight_grad_ms)) {
+    return {};
+  }
+  return {{.code = "E563",
+           .found = "emulated times",
+           .needed = "must be 1 or one for each of " + std::to_string(stages) +
+                     " stages"}};
+}
+
+StagedModel Machine::staged(const Schedule& schedule) const {
+  const ModelShape shape = shape_of(config_.model);
+  const std::vector<int>& cut = config_.schedule.cut;
+  const bool is_cut = static_cast<int>(cut.size()) == schedule.stages();
+  return staged_model(
+      shape, profile_,
+      {.stages = schedule.stages(),
+       .micro_batch = micro_batch_,
+       .parts = schedule.parts,
+       .optimizer = config_.train.optimizer,
+       .momentum = config_.train.momentum,
+       .cut = is_cut ? cut : default_cut(shape, schedule.stages())});
+}
+
+Costs Machine::costs(const Schedule& schedule) const {
+  return is_emulated() ? emulated_costs(config_, schedule)
+                       : staged(schedule).costs;
+}
+
+std::vector<double> Machine::peak_bytes(const Schedule& lowered) const {
+  std::vector<double> peaks;
+  if (is_emulated()) return peaks;
+  const bool recompute = std::any_of(
+      lowered.actions.begin(), lowered.actions.end(),
+      [](const ActionList& list) {
+        return std::any_of(list.begin(), list.end(), [](const Action& action) {
+          return action.op == Op::kR;
+        });
+      });
+  for (const WorkerBytes& bytes :
+       worker_bytes(lowered, staged(lowered),
+                    {.recompute = recompute,
+                    .shard_update = config_.train.shard_update,
+                    .has_receive_buffers =
+                         config_.run.transport == TransportKind::kMpi})) {
+    peaks.push_back(bytes.total());
+  }
+  return peaks;
+}
+
+void Machine::describe_host(SimulateOptions& options) const {
+  if (is_emulated() || profile_.cores == 0) return;
+  if (options.cores == 0) {
+    options.cores = std::max(1, profile_.cores / std::max(1, profile_.threads));
+  }
+  options.contention = profile_.contention;
+}
+
+}  // namespace chimera
