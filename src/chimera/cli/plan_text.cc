@@ -97,14 +97,55 @@ std::string runners_up(const PlanRequest& request, const PlanReport& report) {
   return text;
 }
 
+constexpr const char* kChangeNames[] = {"slower_links", "faster_links",
+                                        "smaller_batch", "larger_batch"};
+
+std::string condition(const PlanChange& change) {
+  using What = PlanChange::What;
+  switch (change.what) {
+    case What::kSlowerLinks:
+      return fmt::format("links {} times as slow", number(change.factor));
+    case What::kFasterLinks:
+      return fmt::format("links {} times as fast", number(change.factor));
+    case What::kSmallerBatch:
+      return "half the micro-batches";
+    case What::kLargerBatch:
+      return "twice the micro-batches";
+  }
+  return "";
+}
+
 std::string what_would_change(const PlanReport& report) {
-  if (report.too_large.empty()) return "";
-  const Plan& plan = report.too_large[0];
-  return fmt::format(
-      "\nWith {:.2f} GB a worker, {} would take {:.3f} s ({:.2f} times as "
-      "fast).\n",
-      plan.peak.total() / kGiga, layout_of(plan), plan.step_s,
-      report.plans[0].step_s / plan.step_s);
+  std::string text;
+  for (const Plan& plan : report.too_large) {
+    text += fmt::format(
+        "  {:.2f} GB a worker: {} takes {:.3f} s ({:.2f} times as fast)\n",
+        plan.peak.total() / kGiga, layout_of(plan), plan.step_s,
+        report.plans[0].step_s / plan.step_s);
+  }
+  for (const PlanChange& change : report.changes) {
+    text += fmt::format("  {}: {} is ahead, {:.3f} s", condition(change),
+                        layout_of(report.plans[change.plan]), change.step_s);
+    text += change.first_step_s
+                ? fmt::format(" against {:.3f}\n", *change.first_step_s)
+                : ", where the best is not possible\n";
+  }
+  if (!text.empty()) return "\nWhat would change the choice:\n" + text;
+  return "\nNeither more memory, nor links up to 16 times as slow or fast, nor "
+         "half or twice the\nmicro-batches would change the choice among "
+         "these.\n";
+}
+
+std::string changes_json(const PlanReport& report) {
+  std::vector<std::string> rows;
+  for (const PlanChange& change : report.changes) {
+    rows.push_back(fmt::format(
+        R"({{"what":"{}","factor":{},"plan":{},"step_s":{},"best_step_s":{}}})",
+        kChangeNames[static_cast<int>(change.what)], number(change.factor),
+        change.plan, number(change.step_s),
+        change.first_step_s ? number(*change.first_step_s) : "null"));
+  }
+  return "[" + join(rows, ",") + "]";
 }
 
 std::string list_of(const std::vector<int>& numbers) {
@@ -177,9 +218,10 @@ std::string plan_text(const PlanHeadline& headline, const PlanRequest& request,
 
 std::string plan_json(const PlanRequest& request, const PlanReport& report) {
   return fmt::format(
-      "{{\"plans\":{},\n\"too_large\":{},\n\"candidates\":{},\"judged\":{}}}\n",
+      "{{\"plans\":{},\n\"too_large\":{},\n\"changes\":{},\n"
+      "\"candidates\":{},\"judged\":{}}}\n",
       rows_json(request, report.plans), rows_json(request, report.too_large),
-      report.candidates, report.judged);
+      changes_json(report), report.candidates, report.judged);
 }
 
 }  // namespace chimera

@@ -31,16 +31,6 @@ double simulated(const Candidate& candidate, const Schedule& schedule,
   return simulate(lowered, costs, {.steps = steps_of(schedule)}).period;
 }
 
-double time_with(const Candidate& candidate, const Schedule& schedule,
-                 const Costs& costs, Sync sync, const CostOptions& options) {
-  if (options.model == CostModel::kSimulate) {
-    return simulated(candidate, schedule, costs, sync, options);
-  }
-  return paper_time(candidate.spec, costs,
-                    {.recompute = candidate.recompute, .sync = sync})
-      .total();
-}
-
 Costs with_free_sums(Costs costs) {
   costs.sum_time = 0;
   return costs;
@@ -95,17 +85,35 @@ PlanTimes paper_times(const Candidate& candidate, const Schedule& schedule,
 
 }  // namespace
 
+CostOptions cost_options(const PlanRequest& request,
+                         const Candidate& candidate) {
+  const int stages = candidate.spec.depth * *candidate.spec.chunks;
+  return {.model = request.cost_model,
+          .tied = request.model.tie_embeddings && stages > 1,
+          .vote_gates_update = request.vote_gates_update};
+}
+
+double step_time(const Candidate& candidate, const Schedule& schedule,
+                 const Costs& costs, Sync sync, const CostOptions& options) {
+  if (options.model == CostModel::kSimulate) {
+    return simulated(candidate, schedule, costs, sync, options);
+  }
+  return paper_time(candidate.spec, costs,
+                    {.recompute = candidate.recompute, .sync = sync})
+      .total();
+}
+
 CandidateCost candidate_cost(const Candidate& candidate,
                              const Schedule& schedule, const Costs& costs,
                              const CostOptions& options) {
-  CandidateCost best{.step_s = time_with(candidate, schedule, costs,
+  CandidateCost best{.step_s = step_time(candidate, schedule, costs,
                                          Sync::kEagerOpt, options)};
   const bool sums =
       !sum_groups(schedule.placement, schedule.width, options.tied).empty();
   if (!sums || is_asynchronous(schedule)) return best;
   for (const Sync sync : kSyncs) {
     if (sync == Sync::kEagerOpt) continue;
-    const double time = time_with(candidate, schedule, costs, sync, options);
+    const double time = step_time(candidate, schedule, costs, sync, options);
     // What differs in the last digits only is equal.
     if (time < best.step_s * (1 - 1e-9)) best = {time, sync};
   }

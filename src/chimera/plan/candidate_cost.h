@@ -20,6 +20,15 @@ struct CandidateCost {
   Sync sync = Sync::kEagerOpt;
 };
 
+// What holds for a candidate under a request.
+[[nodiscard]] CostOptions cost_options(const PlanRequest& request,
+                                       const Candidate& candidate);
+
+// With one way to synchronise.
+[[nodiscard]] double step_time(const Candidate& candidate,
+                               const Schedule& schedule, const Costs& costs,
+                               Sync sync, const CostOptions& options);
+
 // The best way to synchronise and its time. A synchronous step by itself,
 // which all workers begin together; of an asynchronous scheme what one more
 // step costs.

@@ -65,10 +65,22 @@ struct Plan {
   std::optional<Schedule> order = {};
 };
 
+// A change under which another plan than the first is the fastest.
+struct PlanChange {
+  enum class What { kSlowerLinks, kFasterLinks, kSmallerBatch, kLargerBatch };
+
+  What what = What::kSlowerLinks;
+  double factor = 2;
+  size_t plan = 0;  // of PlanReport::plans
+  double step_s = 0;
+  std::optional<double> first_step_s = {};  // absent: it is not possible then
+};
+
 struct PlanReport {
   std::vector<Plan> plans;  // the best of every scheme, best first
   // Faster than plans[0], but it needs more memory; at most one.
   std::vector<Plan> too_large;
+  std::vector<PlanChange> changes;  // plan_changes.h
   // How the answer was found.
   int candidates = 0;  // legal layouts
   int judged = 0;      // not ruled out by a bound or by memory

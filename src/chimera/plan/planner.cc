@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "chimera/plan/candidate_cost.h"
+#include "chimera/plan/plan_changes.h"
 #include "chimera/plan/plan_order.h"
 #include "chimera/plan/plan_space.h"
 #include "chimera/plan/time_bound.h"
@@ -24,23 +25,18 @@ class StagedModels {
 
   const StagedModel& of(const Candidate& candidate) {
     const ScheduleSpec& spec = candidate.spec;
-    const StagingOptions options{.stages = spec.depth * *spec.chunks,
-                                 .micro_batch = candidate.micro_batch,
-                                 .parts = spec.scale == Scale::kHalving ? 2 : 1,
-                                 .optimizer = request_.optimizer,
-                                 .momentum = request_.momentum};
     const auto key =
-        std::tuple(options.stages, options.micro_batch, options.parts);
+        std::tuple(spec.depth * *spec.chunks, candidate.micro_batch,
+                   spec.scale == Scale::kHalving);
     const auto found = models_.find(key);
     if (found != models_.end()) return found->second;
-    return models_
-        .emplace(key, staged_model(request_.model, request_.profile, options))
+    return models_.emplace(key, staged_model(request_, candidate))
         .first->second;
   }
 
  private:
   const PlanRequest& request_;
-  std::map<std::tuple<int, int, int>, StagedModel> models_;
+  std::map<std::tuple<int, int, bool>, StagedModel> models_;
 };
 
 struct Bounded {
@@ -87,6 +83,7 @@ class Planner {
       explain(make_schedule(fastest->candidate.spec).value(), *fastest);
       report_.too_large.push_back(*fastest);
     }
+    report_.changes = what_would_change(request_, report_.plans);
     return report_;
   }
 
@@ -213,10 +210,7 @@ class Planner {
   }
 
   [[nodiscard]] CostOptions options(const Candidate& candidate) const {
-    const int stages = candidate.spec.depth * *candidate.spec.chunks;
-    return {.model = request_.cost_model,
-            .tied = request_.model.tie_embeddings && stages > 1,
-            .vote_gates_update = request_.vote_gates_update};
+    return cost_options(request_, candidate);
   }
 
   const PlanRequest& request_;

@@ -196,6 +196,27 @@ TEST(Planner, HandsOverTheOrderThatItJudged) {
   }
 }
 
+// With slow links fewer of them are better, and the report says so.
+TEST(Planner, SaysWhatWouldChangeTheChoice) {
+  PlanRequest request = request_for("bert-48", 8, 64);
+  request.schemes = {"gpipe", "chimera"};
+  request.profile.link = request.profile.sum = {1e-5, 1e-11};
+  const auto report = make_plans(request).value();
+  for (const PlanChange& change : report.changes) {
+    EXPECT_GT(change.plan, 0U);
+    EXPECT_LT(change.plan, report.plans.size());
+    EXPECT_LT(change.step_s, change.first_step_s.value_or(1e9));
+    if (change.what != PlanChange::What::kSlowerLinks) continue;
+    PlanRequest slow = request;
+    for (LinkProfile* link : {&slow.profile.link, &slow.profile.sum}) {
+      link->latency_s *= change.factor;
+      link->s_per_byte *= change.factor;
+    }
+    EXPECT_LE(make_plans(slow).value().plans[0].step_s,
+              change.step_s * (1 + 1e-9));
+  }
+}
+
 // What a refusal offers is taken.
 RC_GTEST_PROP(Planner, TheNearestDoesWork, ()) {
   PlanRequest request = request_for("gpt2-tiny", *rc::gen::inRange(1, 300),

@@ -1,0 +1,132 @@
+#include "chimera/plan/plan_changes.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "chimera/plan/candidate_cost.h"
+#include "chimera/plan/paper_model.h"
+
+namespace chimera {
+namespace {
+
+constexpr size_t kMostPlans = 5;
+// What differs by less is equal.
+constexpr double kClear = 0.999;
+
+using What = PlanChange::What;
+
+void scale(LinkProfile& link, double factor) {
+  link.latency_s *= factor;
+  link.s_per_byte *= factor;
+}
+
+class Changes {
+ public:
+  Changes(const PlanRequest& request, const std::vector<Plan>& plans)
+      : request_(request),
+        plans_(plans.begin(), plans.begin() + static_cast<long>(std::min(
+                                                  plans.size(), kMostPlans))) {}
+
+  std::vector<PlanChange> run() {
+    for (const What what : {What::kSlowerLinks, What::kFasterLinks}) {
+      for (const double factor : {2.0, 4.0, 8.0, 16.0}) {
+        if (try_links(what, factor)) break;
+      }
+    }
+    try_batch(What::kSmallerBatch);
+    try_batch(What::kLargerBatch);
+    return found_;
+  }
+
+ private:
+  bool try_links(What what, double factor) {
+    PlanRequest other = request_;
+    const double times = what == What::kSlowerLinks ? factor : 1 / factor;
+    scale(other.profile.link, times);
+    scale(other.profile.sum, times);
+    std::vector<std::optional<double>> steps;
+    for (const Plan& plan : plans_) {
+      const Schedule order =
+          plan.order ? *plan.order : make_schedule(plan.candidate.spec).value();
+      steps.push_back(time_of(other, plan.candidate, order, plan.sync));
+    }
+    return note(what, factor, steps);
+  }
+
+  void try_batch(What what) {
+    std::vector<std::optional<double>> steps;
+    for (const Plan& plan : plans_) {
+      steps.push_back(time_with_batch(plan, what));
+    }
+    note(what, 2, steps);
+  }
+
+  // Absent where it is not legal or does not fit.
+  [[nodiscard]] std::optional<double> time_with_batch(const Plan& plan,
+                                                      What what) const {
+    Candidate candidate = plan.candidate;
+    int& micros = candidate.spec.micros;
+    if (what == What::kSmallerBatch && micros % 2 != 0) return {};
+    micros = what == What::kSmallerBatch ? micros / 2 : micros * 2;
+    if (!resolve(candidate.spec)) return {};
+    if (request_.cost_model == CostModel::kPaper &&
+        !path_counts(candidate.spec, candidate.recompute)) {
+      return {};
+    }
+    const Schedule order = make_schedule(candidate.spec).value();
+    const WorkerBytes peak =
+        peak_bytes(worker_bytes(order, staged_model(request_, candidate),
+                                {.recompute = candidate.recompute,
+                                 .shard_update = request_.shard_update}));
+    if (peak.total() > request_.memory_bytes) return {};
+    return time_of(request_, candidate, order, plan.sync);
+  }
+
+  [[nodiscard]] static double time_of(const PlanRequest& request,
+                                      const Candidate& candidate,
+                                      const Schedule& order, Sync sync) {
+    return step_time(candidate, order, staged_model(request, candidate).costs,
+                     sync, cost_options(request, candidate));
+  }
+
+  // Whether another than the first is the fastest now.
+  bool note(What what, double factor,
+            const std::vector<std::optional<double>>& steps) {
+    std::optional<size_t> best;
+    for (size_t plan = 0; plan < steps.size(); ++plan) {
+      if (!steps[plan]) continue;
+      if (!best || *steps[plan] < *steps[*best] * kClear) best = plan;
+    }
+    if (!best || *best == 0) return false;
+    found_.push_back({.what = what,
+                      .factor = factor,
+                      .plan = *best,
+                      .step_s = *steps[*best],
+                      .first_step_s = steps[0]});
+    return true;
+  }
+
+  const PlanRequest& request_;
+  std::vector<Plan> plans_;
+  std::vector<PlanChange> found_;
+};
+
+}  // namespace
+
+std::vector<PlanChange> what_would_change(const PlanRequest& request,
+                                          const std::vector<Plan>& plans) {
+  return Changes(request, plans).run();
+}
+
+StagedModel staged_model(const PlanRequest& request,
+                         const Candidate& candidate) {
+  const ScheduleSpec& spec = candidate.spec;
+  return staged_model(request.model, request.profile,
+                      {.stages = spec.depth * *spec.chunks,
+                       .micro_batch = candidate.micro_batch,
+                       .parts = spec.scale == Scale::kHalving ? 2 : 1,
+                       .optimizer = request.optimizer,
+                       .momentum = request.momentum});
+}
+
+}  // namespace chimera
