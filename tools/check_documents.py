@@ -13,7 +13,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 def documents():
     return sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"),
-                   *ROOT.glob("bench/results/*.md")])
+                   *ROOT.glob("bench/results/*.md"),
+                   *ROOT.glob("experiments/*.md")])
 
 
 def code_problems():

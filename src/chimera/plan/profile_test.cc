@@ -115,7 +115,8 @@ TEST(LayerCosts, ScaleOtherShapesByTheirFlops) {
 }
 
 // The built-in figures of GPT-2's block are what scaling gives from the
-// measured ones, to the digits that are printed.
+// measured ones, to the digits that are printed; the P100's have a fitted
+// factor.
 TEST(LayerCosts, Gpt2OfTheProfilesIsScaledFromT5Large) {
   const LayerShape gpt2 = layers_of(find_preset("gpt2-64").value())[1].shape;
   for (const std::string& name : builtin_profile_names()) {
@@ -123,13 +124,17 @@ TEST(LayerCosts, Gpt2OfTheProfilesIsScaledFromT5Large) {
     EXPECT_EQ(describe(source_of(profile, gpt2)), "gpt2-1280 (derived)");
     const LayerProfile derived = profile.layers.back();
     profile.layers.pop_back();
+    const double factor = name == "p100" ? 1.18 : 1;
     EXPECT_EQ(describe(source_of(profile, gpt2)), "t5-large, scaled by FLOPs");
     for (size_t row = 0; row < derived.table.micro_batch.size(); ++row) {
       const LayerCosts scaled = layer_costs(
           profile, gpt2, static_cast<int>(derived.table.micro_batch[row]));
-      EXPECT_NEAR(derived.table.forward_s[row], scaled.forward_s, 2e-6);
-      EXPECT_NEAR(derived.table.input_grad_s[row], scaled.input_grad_s, 2e-6);
-      EXPECT_NEAR(derived.table.weight_grad_s[row], scaled.weight_grad_s, 2e-6);
+      EXPECT_NEAR(derived.table.forward_s[row], factor * scaled.forward_s,
+                  2e-6);
+      EXPECT_NEAR(derived.table.input_grad_s[row], factor * scaled.input_grad_s,
+                  2e-6);
+      EXPECT_NEAR(derived.table.weight_grad_s[row],
+                  factor * scaled.weight_grad_s, 2e-6);
       EXPECT_NEAR(derived.table.activation_bytes[row], scaled.activation_bytes,
                   1e4);
     }
