@@ -6,6 +6,7 @@
 // payloads) and hands it back; what is inside is the implementation's.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "chimera/comm/transport.h"
@@ -131,6 +132,9 @@ class StageCompute {
   // gradient that comes back to it.
   [[nodiscard]] virtual PayloadPtr empty_payload(const Work& work,
                                                  bool is_gradient) = 0;
+
+  // The most memory it has taken at once; 0 where nobody counts it.
+  [[nodiscard]] virtual std::int64_t peak_bytes() const { return 0; }
 };
 
 }  // namespace chimera

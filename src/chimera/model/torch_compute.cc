@@ -11,6 +11,7 @@
 
 #include "chimera/base/check.h"
 #include "chimera/exec/program.h"
+#include "chimera/model/memory_meter.h"
 #include "chimera/model/micro_batches.h"
 #include "chimera/model/receive_buffers.h"
 #include "chimera/model/tensor_payload.h"
@@ -27,6 +28,20 @@ struct StepLoss {
 
 bool is_finite(const at::Tensor& tensor) {
   return std::isfinite(tensor.sum().item<double>());
+}
+
+// The output of a micro-batch: its parts one after the other, or the sum of
+// their losses.
+at::Tensor joined(const std::vector<at::Tensor>& parts) {
+  if (parts.size() == 1) return parts[0];
+  return parts[0].dim() == 0 ? parts[0] + parts[1] : at::cat(parts);
+}
+
+// Until it arrives it is nobody's.
+PayloadPtr on_its_way(const at::Tensor& tensor) {
+  auto payload = std::make_unique<TensorPayload>(tensor);
+  disclaim(payload->tensor());
+  return payload;
 }
 
 class TorchCompute final : public StageCompute {
@@ -53,6 +68,7 @@ class TorchCompute final : public StageCompute {
   NumberBuffer updated_shards(const SumGroup& group, int stage) override;
   Ballot ballot(int step, bool training) override;
   PayloadPtr empty_payload(const Work& work, bool is_gradient) override;
+  std::int64_t peak_bytes() const override { return meter_->peak_bytes(); }
 
  private:
   using Losses = std::map<int, StepLoss>;  // by step
@@ -74,9 +90,9 @@ class TorchCompute final : public StageCompute {
     return work.training ? options_.schedule.parts : 1;
   }
 
-  void build_graphs(const Work& work, const at::Tensor& input,
-                    TorchStash& stash);
-  [[nodiscard]] at::Tensor joined(const TorchStash& stash) const;
+  [[nodiscard]] std::vector<at::Tensor> build_graphs(const Work& work,
+                                                     const at::Tensor& input,
+                                                     TorchStash& stash);
   void note_output(const Work& work, const at::Tensor& output);
   [[nodiscard]] at::Tensor run_graph(const Work& work, Stash& stash,
                                      const PayloadPtr& gradient);
@@ -85,6 +101,8 @@ class TorchCompute final : public StageCompute {
   void show(const ParameterBlock& block, const UpdateOrder& order,
             const BlockValues& values) const;
 
+  std::shared_ptr<MemoryMeter> meter_ = std::make_shared<MemoryMeter>();
+  MeterScope scope_{meter_};  // its thread is this rank's
   const TorchComputeOptions options_;
   int rank_;
   RankPlace place_;
@@ -240,10 +258,10 @@ ForwardResult TorchCompute::forward(const Work& work, const WeightsPtr& weights,
   auto stash = std::make_unique<TorchStash>();
   stash->weights = std::dynamic_pointer_cast<TorchWeights>(weights);
   const at::Tensor x = input ? tensor_of(input) : at::Tensor();
+  if (x.defined()) claim(x);
   at::Tensor output;
   if (keep == Keep::kGraph) {
-    build_graphs(work, x, *stash);
-    output = joined(*stash);
+    output = joined(build_graphs(work, x, *stash));
   } else {
     const at::NoGradGuard no_grad;
     const TensorBatch batch = batches_->read(work);
@@ -257,15 +275,16 @@ ForwardResult TorchCompute::forward(const Work& work, const WeightsPtr& weights,
   }
   note_output(work, output);
   ForwardResult result;
-  if (!is_last(work.stage)) {
-    result.output = std::make_unique<TensorPayload>(output);
-  }
+  if (!is_last(work.stage)) result.output = on_its_way(output);
   if (keep != Keep::kNothing) result.stash = std::move(stash);
   return result;
 }
 
-void TorchCompute::build_graphs(const Work& work, const at::Tensor& input,
-                                TorchStash& stash) {
+// The outputs of all parts.
+std::vector<at::Tensor> TorchCompute::build_graphs(const Work& work,
+                                                   const at::Tensor& input,
+                                                   TorchStash& stash) {
+  std::vector<at::Tensor> outputs;
   const int num_parts = parts(work);
   const std::int64_t samples = options_.micro_batch / num_parts;
   const bool split = is_split_[index_.cell(work.stage, work.micro)];
@@ -278,21 +297,15 @@ void TorchCompute::build_graphs(const Work& work, const at::Tensor& input,
                          .requires_grad_(true);
     }
     const TensorBatch batch = slice(whole, part * samples, samples);
-    graph->output = stages_[work.stage]->run(
+    const at::Tensor output = stages_[work.stage]->run(
         graph->input, *stash.weights,
         {.batch = batch, .seed = options_.seed, .step = work.step},
         split ? &graph->deferred : nullptr);
+    graph->root = root_of(output);
     stash.graphs.push_back(std::move(graph));
+    outputs.push_back(output.detach());
   }
-}
-
-// The output of the micro-batch: its parts one after the other, or the sum of
-// their losses.
-at::Tensor TorchCompute::joined(const TorchStash& stash) const {
-  if (stash.graphs.size() == 1) return stash.graphs[0]->output.detach();
-  const at::Tensor first = stash.graphs[0]->output.detach();
-  const at::Tensor second = stash.graphs[1]->output.detach();
-  return first.dim() == 0 ? first + second : at::cat({first, second});
+  return outputs;
 }
 
 void TorchCompute::note_output(const Work& work, const at::Tensor& output) {
@@ -309,7 +322,7 @@ void TorchCompute::note_output(const Work& work, const at::Tensor& output) {
 
 void TorchCompute::recompute(const Work& work, Stash& stash) {
   auto& torch_stash = dynamic_cast<TorchStash&>(stash);
-  build_graphs(work, torch_stash.input, torch_stash);
+  (void)build_graphs(work, torch_stash.input, torch_stash);
   torch_stash.input.reset();
 }
 
@@ -320,14 +333,15 @@ at::Tensor TorchCompute::run_graph(const Work& work, Stash& stash,
     tied->begin_gradient();
   }
   StageGraph& graph = *dynamic_cast<TorchStash&>(stash).graphs[work.part];
-  return run_backward(graph, gradient ? tensor_of(gradient) : at::Tensor());
+  if (!gradient) return run_backward(graph, {});
+  claim(tensor_of(gradient));
+  return run_backward(graph, tensor_of(gradient));
 }
 
 PayloadPtr TorchCompute::backward(const Work& work, Stash& stash,
                                   PayloadPtr gradient) {
   const at::Tensor passed_on = run_graph(work, stash, gradient);
-  if (!passed_on.defined()) return nullptr;
-  return std::make_unique<TensorPayload>(passed_on);
+  return passed_on.defined() ? on_its_way(passed_on) : nullptr;
 }
 
 // Which half of the work this is was settled when the graph was built.

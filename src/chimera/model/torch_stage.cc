@@ -1,7 +1,9 @@
 #include "chimera/model/torch_stage.h"
 
 #include <ATen/ATen.h>
-#include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/engine.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
 #include <functional>
@@ -121,14 +123,20 @@ at::Tensor TorchStage::run(const at::Tensor& x, const TorchWeights& weights,
   return value;
 }
 
+torch::autograd::Edge root_of(const at::Tensor& output) {
+  return torch::autograd::impl::gradient_edge(output);
+}
+
 at::Tensor run_backward(StageGraph& graph, const at::Tensor& gradient) {
-  CHIMERA_CHECK(graph.output.defined(), "a backward without its forward");
-  if (gradient.defined()) {
-    torch::autograd::backward({graph.output}, {gradient});
-  } else {
-    torch::autograd::backward({graph.output});
-  }
-  graph.output.reset();
+  CHIMERA_CHECK(graph.root.is_valid(), "a backward without its forward");
+  const torch::autograd::Edge root = std::exchange(graph.root, {});
+  const at::Tensor seed =
+      gradient.defined()
+          ? gradient
+          : root.function->input_metadata(root.input_nr).zeros_like().fill_(1);
+  torch::autograd::Engine::get_default_engine().execute(
+      {root}, {seed}, /*keep_graph=*/false, /*create_graph=*/false,
+      /*accumulate_grad=*/true);
   at::Tensor input = std::exchange(graph.input, {});
   return input.defined() ? input.grad() : input;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <torch/csrc/autograd/edge.h>
 
 #include <memory>
 #include <span>
@@ -24,8 +25,10 @@ struct TorchWeights final : Weights {
 // A forward that its backward can follow. With backward halving there are two
 // for each micro-batch.
 struct StageGraph {
-  at::Tensor input;   // leaf; undefined in the first stage
-  at::Tensor output;  // undefined once the backward has run
+  at::Tensor input;  // leaf; undefined in the first stage
+  // Where the output came from, instead of the output itself, which the next
+  // stage has; gone once the backward has run.
+  torch::autograd::Edge root;
   WeightGradQueue deferred;
 };
 
@@ -89,8 +92,11 @@ class TorchStage {
 [[nodiscard]] std::vector<ParameterSpec> tied_parameters(
     std::span<const std::unique_ptr<Layer>> layers);
 
-// The gradient of `graph.output` backwards; undefined for a loss. Returns that
-// of graph.input, undefined in the first stage.
+// Where a backward through `output` will begin.
+[[nodiscard]] torch::autograd::Edge root_of(const at::Tensor& output);
+
+// The gradient of the graph's output backwards; undefined for a loss. Returns
+// that of graph.input, undefined in the first stage.
 [[nodiscard]] at::Tensor run_backward(StageGraph& graph,
                                       const at::Tensor& gradient);
 

@@ -117,7 +117,7 @@ class Training {
   [[nodiscard]] Schedule replan(Worker& worker, TraceClock& clock,
                                 Transport& transport, RankState& state) const;
   [[nodiscard]] Schedule planned_for(const Costs& costs) const;
-  void collect_rest(Worker& worker, Transport& transport);
+  void collect_rest(Worker& worker, const RankSite& site);
 
   const RunSetup& setup_;
   const TrainHooks& hooks_;
@@ -215,7 +215,7 @@ void Training::run_rank(const RankSite& site) {
         outcome_.schedule = last;
       }
     }
-    collect_rest(worker, site.transport);
+    collect_rest(worker, site);
   } catch (const AbortedError&) {
     if (setup_.recovers && state.saving) survive(site, worker, state);
     throw;
@@ -505,15 +505,20 @@ Trace Training::gather_trace(const Worker& worker, TraceClock& clock,
   return merge_ranks(schedule, events, steps);
 }
 
-void Training::collect_rest(Worker& worker, Transport& transport) {
+void Training::collect_rest(Worker& worker, const RankSite& site) {
+  Transport& transport = site.transport;
   const std::vector<std::vector<double>> peaks = gather_values(
-      transport, std::vector<double>{worker.peak_activations()}, kPeaks);
+      transport,
+      std::vector<double>{worker.peak_activations(),
+                          static_cast<double>(site.compute.peak_bytes())},
+      kPeaks);
   std::vector<NamedTensor> weights;
   if (compute_)
     weights = collect_weights(*compute_, worker, transport, kWeights);
   if (transport.rank() != 0) return;
   for (const std::vector<double>& peak : peaks) {
     outcome_.peaks.push_back(peak[0]);
+    outcome_.peak_bytes.push_back(peak[1]);
   }
   outcome_.weights = std::move(weights);
 }

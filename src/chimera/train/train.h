@@ -91,6 +91,7 @@ struct TrainOutcome {
   Trace trace;                // empty unless run.trace
   Schedule schedule;          // what it is a trace of
   std::vector<double> peaks;  // [rank]: activations held
+  std::vector<double> peak_bytes;    // [rank]: of tensors; 0 if emulated
   std::vector<NamedTensor> weights;  // of the whole model; not if emulated
 };
 

@@ -121,12 +121,13 @@ class Reference {
     Result result;
     for (const TensorBatch& batch : updates.batches(update)) {
       StageGraph graph;
-      graph.output = stage_.run({}, *weights,
-                                {.batch = batch,
-                                 .seed = setup_.config.train.seed,
-                                 .step = updates.step_of(update)},
-                                nullptr);
-      result.loss += graph.output.item<double>();
+      const at::Tensor loss = stage_.run({}, *weights,
+                                         {.batch = batch,
+                                          .seed = setup_.config.train.seed,
+                                          .step = updates.step_of(update)},
+                                         nullptr);
+      graph.root = root_of(loss);
+      result.loss += loss.item<double>();
       (void)run_backward(graph, {});
     }
     collect(stage_.block(), result);

@@ -1,16 +1,20 @@
 #include "chimera/cli/run/training.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 
 #include "chimera/base/files.h"
+#include "chimera/base/text.h"
 #include "chimera/cli/exit_codes.h"
 #include "chimera/cli/run/failure.h"
 #include "chimera/cli/run/step_line.h"
 #include "chimera/comm/comm_error.h"
+#include "chimera/model/memory_meter.h"
 #include "chimera/report/svg.h"
 #include "chimera/schedule/forms.h"
 #include "chimera/simulate/simulate.h"
@@ -81,10 +85,37 @@ int code_of(const TrainOutcome& outcome, const RunSetup& setup) {
   return cut_short ? kExitInterrupted : kExitDone;
 }
 
+// Of this process, with everything that is not a tensor.
+double resident_bytes() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return 1024.0 * static_cast<double>(usage.ru_maxrss);
+}
+
+// memory.json: the most that the tensors of each rank took; apart from these,
+// in rank 0's process, what belonged to no rank and all that was resident.
+void write_memory(const RunDirectory& directory, const TrainOutcome& outcome) {
+  std::vector<std::string> peaks;
+  double most = 0;
+  for (const double peak : outcome.peak_bytes) {
+    peaks.push_back(fmt::format("{:.0f}", peak));
+    most = std::max(most, peak);
+  }
+  write_file(directory.file("memory.json"),
+             fmt::format("{{\"peak_bytes\":[{}],\"unclaimed_bytes\":{},"
+                         "\"resident_bytes\":{:.0f}}}\n",
+                         join(peaks, ","), unclaimed_memory().peak_bytes(),
+                         resident_bytes()));
+  std::cerr << fmt::format(
+      "memory: at most {:.1f} MB of tensors on a worker (memory.json)\n",
+      most / 1e6);
+}
+
 // Exit code once the workers have ended.
 int finish(const RunDirectory& directory, const RunSetup& setup,
            const TrainOutcome& outcome) {
   if (setup.config.run.trace) write_trace(directory, outcome);
+  if (!setup.is_emulated()) write_memory(directory, outcome);
   if (outcome.bad) {
     std::cerr << "error: " << bad_text(*outcome.bad)
               << "; the weights are not kept (lower train.lr, set train.clip, "

@@ -1,0 +1,264 @@
+#include "chimera/train/layer_bench.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "chimera/base/counter_random.h"
+#include "chimera/model/initial_weights.h"
+#include "chimera/model/memory_meter.h"
+#include "chimera/model/tensor_payload.h"
+#include "chimera/schedule/lower.h"
+#include "chimera/schedule/scheme.h"
+#include "chimera/train/optimizers.h"
+
+namespace chimera {
+namespace {
+
+// Enough that weights come from memory as they do in training, not from a
+// cache; the end layers stand alone.
+constexpr int kMostBlocks = 4;
+
+// Tokens at random; in BERT 15 % have a target, as in training.
+class RandomTokens final : public BatchSource {
+ public:
+  explicit RandomTokens(const ModelShape& shape) : shape_(shape) {}
+
+  Batch read(std::int64_t step, std::int64_t first,
+             std::int64_t count) const override {
+    const CounterRandom random(RandomUse::kMasking,
+                               {static_cast<std::uint64_t>(step)});
+    const bool bert = shape_.kind == ModelKind::kBert;
+    Batch batch{.samples = static_cast<int>(count), .seq = shape_.seq};
+    for (std::int64_t sample = first; sample < first + count; ++sample) {
+      batch.sample_ids.push_back(sample);
+      for (int place = 0; place < shape_.seq; ++place) {
+        const std::int64_t number = sample * shape_.seq + place;
+        const auto token = static_cast<std::int64_t>(
+            random.below(static_cast<std::uint64_t>(number), shape_.vocab));
+        batch.inputs.push_back(token);
+        const bool counts = !bert || place % 20 < 3;
+        batch.targets.push_back(counts ? token : kIgnoredTarget);
+        if (bert) batch.token_types.push_back(0);
+      }
+      if (bert) batch.next_sentence.push_back(0);
+    }
+    return batch;
+  }
+  TargetCount targets(std::int64_t /*step*/) const override {
+    return {.tokens = shape_.seq, .samples = 1};
+  }
+  std::int64_t num_samples() const override { return 1 << 20; }
+
+ private:
+  ModelShape shape_;
+};
+
+enum class Backwards { kWhole, kSplit };
+
+// Three stages on one worker.
+Schedule bench_schedule(Backwards backwards) {
+  Schedule schedule = make_schedule({.scheme = "planned",
+                                     .depth = 1,
+                                     .micros = 1,
+                                     .pipes = 1,
+                                     .chunks = kLayerKinds,
+                                     .shape = Shape::kLoop})
+                          .value();
+  if (backwards == Backwards::kSplit) return lower(schedule);
+  ActionList whole;
+  for (Action action : schedule.actions[0]) {
+    if (action.op == Op::kW) continue;
+    if (action.op == Op::kI) action.op = Op::kB;
+    whole.push_back(action);
+  }
+  schedule.actions[0] = whole;
+  return lower(schedule);
+}
+
+class Stopwatch {
+ public:
+  // Since the last time it was asked.
+  double seconds() {
+    const auto now = std::chrono::steady_clock::now();
+    return std::chrono::duration<double>(now - std::exchange(last_, now))
+        .count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ =
+      std::chrono::steady_clock::now();
+};
+
+std::int64_t own_numbers(const Model& model, int first, int end) {
+  std::int64_t count = 0;
+  for (int layer = first; layer < end; ++layer) {
+    for (const ParameterSpec& spec : model.layers[layer]->parameters()) {
+      count += numel(spec);
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+// A StageCompute and its steps.
+class LayerBench::Pass {
+ public:
+  Pass(const LayerBench& bench, Backwards backwards)
+      : is_split_(backwards == Backwards::kSplit),
+        blocks_(bench.blocks_),
+        boundary_(4.0 * bench.options_.micro_batch *
+                  bench.options_.model.shape.seq *
+                  bench.options_.model.shape.hidden),
+        schedule_(bench_schedule(backwards)),
+        compute_(make_torch_compute(
+            {.model = bench.model_,
+             .cut = {0, 1, 1 + blocks_},
+             .schedule = schedule_,
+             .micro_batch = bench.options_.micro_batch,
+             .threads = bench.options_.threads,
+             .init =
+                 [](const ParameterSpec& spec) {
+                   return init_parameter(spec, 0, at::kFloat);
+                 },
+             .training =
+                 std::make_shared<RandomTokens>(bench.options_.model.shape),
+             .optimizer = make_optimizer(bench.options_.train),
+             .on_gradient = {}},
+            0)) {
+    for (int stage = 0; stage < kLayerKinds; ++stage) {
+      weights_.push_back(compute_->initial_weights(stage));
+    }
+  }
+
+  // Fills in what this kind of backward tells.
+  void time(BenchTimes& times) {
+    Stopwatch watch;
+    const auto each = [&](int stage) { return stage == 1 ? blocks_ : 1; };
+    std::array<StashPtr, kLayerKinds> stashes;
+    PayloadPtr passed;
+    (void)watch.seconds();
+    for (int stage = 0; stage < kLayerKinds; ++stage) {
+      forward(stage, passed, stashes);
+      times.layers[stage].forward = watch.seconds() / each(stage);
+    }
+    for (int stage = kLayerKinds - 1; stage >= 0; --stage) {
+      backward(stage, passed, stashes);
+      LayerTimes& layer = times.layers[stage];
+      (is_split_ ? layer.input_grad : layer.backward) =
+          watch.seconds() / each(stage);
+    }
+    for (int stage = kLayerKinds - 1; is_split_ && stage >= 0; --stage) {
+      compute_->weight_grad(work(stage), *stashes[stage]);
+      times.layers[stage].weight_grad = watch.seconds() / each(stage);
+    }
+  }
+
+  // The blocks' update, their gradient's clearing and everybody's norm.
+  // `of_blocks`, `of_all`: parameters.
+  double time_update(double of_blocks, double of_all) {
+    Stopwatch watch;
+    (void)compute_->ballot(step_, true);
+    const double norm = watch.seconds();
+    weights_[1] = compute_->update({.stage = 1, .step = step_}, weights_[1]);
+    (void)compute_->gradient({.members = {{0, 1}}});
+    const double update = watch.seconds();
+    ++step_;
+    return update / of_blocks + norm / of_all;
+  }
+
+  void measure(std::array<LayerBytes, kLayerKinds>& bytes) {
+    const auto meter = std::make_shared<MemoryMeter>();
+    const MeterScope scope(meter);
+    const auto live = [&] { return static_cast<double>(meter->live_bytes()); };
+    std::array<StashPtr, kLayerKinds> stashes;
+    std::array<double, kLayerKinds> before;
+    PayloadPtr passed;
+    for (int stage = 0; stage < kLayerKinds; ++stage) {
+      before[stage] = live();
+      forward(stage, passed, stashes);
+      const double input = stage == 0 ? 0 : boundary_;
+      const double output = passed ? boundary_ : 0;
+      if (!is_split_) {
+        bytes[stage].activation = live() - before[stage] - input + output;
+      }
+    }
+    for (int stage = kLayerKinds - 1; stage >= 0; --stage) {
+      const double held = live();
+      const double gradient = passed ? boundary_ : 0;
+      meter->reset_peak();
+      backward(stage, passed, stashes);
+      if (is_split_) {
+        bytes[stage].deferred = std::max(0.0, live() - before[stage]);
+        compute_->weight_grad(work(stage), *stashes[stage]);
+      } else {
+        bytes[stage].workspace =
+            static_cast<double>(meter->peak_bytes()) - held - gradient;
+      }
+      stashes[stage].reset();
+    }
+    (is_split_ ? bytes[1].deferred : bytes[1].activation) /= blocks_;
+  }
+
+ private:
+  [[nodiscard]] Work work(int stage) const {
+    return {.stage = stage, .step = step_};
+  }
+
+  void forward(int stage, PayloadPtr& passed,
+               std::array<StashPtr, kLayerKinds>& stashes) {
+    ForwardResult result = compute_->forward(work(stage), weights_[stage],
+                                             std::move(passed), Keep::kGraph);
+    passed = std::move(result.output);
+    stashes[stage] = std::move(result.stash);
+  }
+
+  void backward(int stage, PayloadPtr& passed,
+                std::array<StashPtr, kLayerKinds>& stashes) {
+    passed = is_split_ ? compute_->input_grad(work(stage), *stashes[stage],
+                                              std::move(passed))
+                       : compute_->backward(work(stage), *stashes[stage],
+                                            std::move(passed));
+  }
+
+  bool is_split_;
+  int blocks_;
+  double boundary_;
+  Schedule schedule_;
+  std::unique_ptr<StageCompute> compute_;
+  std::vector<WeightsPtr> weights_;
+  int step_ = 0;
+};
+
+LayerBench::LayerBench(const LayerBenchOptions& options)
+    : options_(options),
+      blocks_(std::min(options.model.shape.layers, kMostBlocks)) {
+  ModelDetails details = options.model;
+  details.shape.layers = blocks_;
+  model_ = make_model(details);
+  whole_ = std::make_unique<Pass>(*this, Backwards::kWhole);
+  split_ = std::make_unique<Pass>(*this, Backwards::kSplit);
+}
+
+LayerBench::~LayerBench() = default;
+
+BenchTimes LayerBench::time_once() {
+  BenchTimes times;
+  split_->time(times);
+  whole_->time(times);
+  times.update_per_parameter = whole_->time_update(
+      static_cast<double>(own_numbers(model_, 1, 1 + blocks_)),
+      static_cast<double>(parameter_count(model_)));
+  return times;
+}
+
+std::array<LayerBytes, kLayerKinds> LayerBench::measure_bytes() {
+  std::array<LayerBytes, kLayerKinds> bytes;
+  whole_->measure(bytes);
+  split_->measure(bytes);
+  return bytes;
+}
+
+}  // namespace chimera

@@ -1,0 +1,178 @@
+// Predicted against measured: the bytes of every worker, within 5 %. What a
+// layer keeps is measured by itself, at other sizes than the run's; the model
+// (plan/memory_model.h) puts schedules, stages and optimizers together.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "chimera/plan/builtin_profiles.h"
+#include "chimera/plan/memory_model.h"
+#include "chimera/train/layer_bench.h"
+#include "tests/training_cases.h"
+
+namespace chimera {
+namespace {
+
+using testing::config_of;
+using testing::Extras;
+using testing::setup_of;
+
+struct Case {
+  ScheduleSpec spec;
+  Extras extras;
+  OptimizerKind optimizer = OptimizerKind::kAdamW;
+  double momentum = 0;
+  bool shard_update = false;
+};
+
+RunConfig config_for(const Case& layout) {
+  RunConfig config = config_of(layout.spec, layout.extras);
+  config.model.hidden = 64;
+  config.model.ffn = 256;
+  config.model.heads = 4;
+  config.model.vocab = 512;
+  config.model.seq = 32;
+  config.model.positions = 32;
+  config.schedule.micro_batch = 4;
+  config.train.steps = 4;
+  config.train.optimizer = layout.optimizer;
+  config.train.momentum = layout.momentum;
+  config.train.shard_update = layout.shard_update;
+  return config;
+}
+
+// Times do not matter here: any will do.
+Profile measured_bytes(const RunSetup& setup) {
+  Profile profile = builtin_profile("p100").value();
+  profile.layers.clear();
+  const std::vector<ModelLayer> layers = layers_of(setup.model.details.shape);
+  const ModelLayer* kinds[] = {&layers.front(), &layers[1], &layers.back()};
+  for (const ModelLayer* layer : kinds) {
+    profile.layers.push_back({.name = "measured", .shape = layer->shape});
+  }
+  for (const int micro_batch : {2, 8}) {
+    LayerBench bench({.model = setup.model.details,
+                      .train = setup.config.train,
+                      .micro_batch = micro_batch});
+    const auto bytes = bench.measure_bytes();
+    for (int kind = 0; kind < kLayerKinds; ++kind) {
+      LayerTable& table = profile.layers[kind].table;
+      table.micro_batch.push_back(micro_batch);
+      for (auto* times :
+           {&table.forward_s, &table.input_grad_s, &table.weight_grad_s}) {
+        times->push_back(1e-3 * micro_batch);
+      }
+      table.activation_bytes.push_back(bytes[kind].activation);
+      table.workspace_bytes.push_back(bytes[kind].workspace);
+      table.deferred_bytes.push_back(bytes[kind].deferred);
+    }
+  }
+  return profile;
+}
+
+std::vector<WorkerBytes> predicted(const RunSetup& setup) {
+  const RunConfig& config = setup.config;
+  const StagedModel model =
+      staged_model(setup.model.details.shape, measured_bytes(setup),
+                   {.stages = setup.schedule.stages(),
+                    .micro_batch = *config.schedule.micro_batch,
+                    .parts = setup.schedule.parts,
+                    .optimizer = config.train.optimizer,
+                    .momentum = config.train.momentum,
+                    .cut = setup.cut});
+  return worker_bytes(setup.schedule, model,
+                      {.recompute = config.schedule.recompute,
+                       .shard_update = config.train.shard_update,
+                       .has_receive_buffers = false});
+}
+
+void expect_near(const Case& layout) {
+  const auto setup = setup_of(config_for(layout));
+  const std::vector<WorkerBytes> model = predicted(*setup);
+  const std::vector<double> run = train(*setup, {}).peak_bytes;
+  for (std::size_t rank = 0; rank < run.size(); ++rank) {
+    const WorkerBytes& bytes = model[rank % model.size()];
+    const double error = bytes.total() / run[rank] - 1;
+    const std::string text = fmt::format(
+        "{} D={} N={}{} worker {}: predicted {:.0f} (weights {:.0f} "
+        "gradients {:.0f} optimizer {:.0f} activations {:.0f} workspace "
+        "{:.0f}), measured {:.0f}: {:+.1f} %\n",
+        layout.spec.scheme, layout.spec.depth, layout.spec.micros,
+        text_of(layout.extras), rank, bytes.total(), bytes.weights,
+        bytes.gradients, bytes.optimizer, bytes.activations, bytes.workspace,
+        run[rank], 100 * error);
+    fmt::print("{}", text);
+    EXPECT_LT(std::abs(error), 0.05) << text;
+  }
+}
+
+const Extras kGpt2{.tied = true};
+const Extras kBert{.tied = true, .kind = "bert"};
+const Extras kUntied{};
+
+TEST(Memory, OneWayPipes) {
+  for (const Extras& extras : {kGpt2, kBert, kUntied}) {
+    expect_near({{.scheme = "gpipe", .depth = 2, .micros = 4}, extras});
+    expect_near({{.scheme = "1f1b", .depth = 4, .micros = 8}, extras});
+  }
+  expect_near({{.scheme = "1f1b", .depth = 1, .micros = 2}, kGpt2});
+  expect_near({{.scheme = "interleaved", .depth = 2, .micros = 4}, kBert});
+}
+
+TEST(Memory, PipesInOppositeDirections) {
+  for (const Extras& extras : {kGpt2, kBert}) {
+    expect_near({{.scheme = "chimera", .depth = 2, .micros = 2}, extras});
+    expect_near({{.scheme = "chimera", .depth = 4, .micros = 8}, extras});
+  }
+  expect_near({{.scheme = "chimera",
+                .depth = 4,
+                .micros = 8,
+                .scale = Scale::kDoubling},
+               kGpt2});
+  expect_near(
+      {{.scheme = "chimera", .depth = 4, .micros = 4, .scale = Scale::kHalving},
+       kGpt2});
+  expect_near({{.scheme = "gems", .depth = 4, .micros = 4}, kBert});
+}
+
+TEST(Memory, SplitBackwards) {
+  for (const Extras& extras : {kGpt2, kBert}) {
+    expect_near({{.scheme = "zb-h1", .depth = 4, .micros = 8}, extras});
+    expect_near({{.scheme = "zb-v", .depth = 2, .micros = 4}, extras});
+  }
+}
+
+TEST(Memory, Recomputation) {
+  Extras again = kGpt2;
+  again.recompute = true;
+  expect_near({{.scheme = "1f1b", .depth = 4, .micros = 8}, again});
+  expect_near({{.scheme = "chimera", .depth = 4, .micros = 4}, again});
+  again.kind = "bert";
+  expect_near({{.scheme = "gpipe", .depth = 2, .micros = 8}, again});
+}
+
+TEST(Memory, OptimizersAndShards) {
+  const ScheduleSpec chimera{.scheme = "chimera", .depth = 4, .micros = 4};
+  expect_near({chimera, kGpt2, OptimizerKind::kAdam});
+  expect_near({chimera, kGpt2, OptimizerKind::kSgd});
+  expect_near({chimera, kBert, OptimizerKind::kSgd, 0.9});
+  Extras wide = kGpt2;
+  wide.width = 2;
+  ScheduleSpec two{.scheme = "chimera", .depth = 2, .micros = 4, .width = 2};
+  expect_near({two, wide, OptimizerKind::kAdamW, 0, true});
+}
+
+TEST(Memory, DropoutNeedsItsProbabilities) {
+  Extras drops = kGpt2;
+  drops.dropout = true;
+  expect_near({{.scheme = "1f1b", .depth = 2, .micros = 4}, drops});
+}
+
+TEST(Memory, StaleWeightsAreKeptInVersions) {
+  expect_near({{.scheme = "pipedream", .depth = 4, .micros = 4}, kUntied});
+  expect_near({{.scheme = "pipedream-2bw", .depth = 4, .micros = 4}, kUntied});
+}
+
+}  // namespace
+}  // namespace chimera
