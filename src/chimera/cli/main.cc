@@ -61,6 +61,7 @@ int run(int argc, char** argv) {
   add_verify_command(app, exit_code);
   add_checkpoint_command(app, exit_code);
   add_export_command(app, exit_code);
+  add_calibrate_command(app, exit_code);
   add_doctor_command(app, exit_code);
   add_init_command(app, exit_code);
   add_completion_command(app, exit_code);

@@ -1,5 +1,5 @@
-// chimera train, verify, export, doctor: their flags and help. The work is in
-// run/, behind load_run_module().
+// chimera train, verify, export, calibrate, doctor: their flags and help. The
+// work is in run/, behind load_run_module().
 #include <memory>
 
 #include "chimera/cli/commands.h"
@@ -60,10 +60,10 @@ void add_train_command(CLI::App& app, int& exit_code) {
   command->footer(
       "The run directory gets config.toml, metrics.jsonl, state.json, with\n"
       "run.trace also trace.json and timeline.svg (plan and run), and at the\n"
-      "end weights/, a Hugging Face directory. Its path is printed on stdout.\n"
-      "With run.save_every, and on SIGTERM or SIGUSR1, also checkpoints/, "
-      "from\n"
-      "which --resume goes on, under any layout; without one it starts anew.\n"
+      "end memory.json and weights/, a Hugging Face directory. Its path is\n"
+      "printed on stdout. With run.save_every, and on SIGTERM or SIGUSR1, also\n"
+      "checkpoints/, from which --resume goes on, under any layout; without\n"
+      "one it starts anew.\n"
       "docs/training.md has every key.\n"
       "\nExamples:\n"
       "  chimera train -c examples/gpt2_tiny.toml\n"
@@ -104,6 +104,34 @@ void add_export_command(CLI::App& app, int& exit_code) {
       "BertForPreTraining.from_pretrained(HF_DIR).\n"
       "\nExample:\n"
       "  chimera export runs/mine -o mine-hf");
+}
+
+void add_calibrate_command(CLI::App& app, int& exit_code) {
+  auto request = std::make_shared<RunRequest>();
+  CLI::App* command = add_run_command(
+      app, exit_code, "calibrate",
+      "measure what this machine takes for a model, for plan and simulate",
+      &RunModule::calibrate, request);
+  add_config_flags(*command, *request);
+  command
+      ->add_option("-o,--output", request->output,
+                   "the profile.toml (default: stdout)")
+      ->type_name("FILE");
+  command
+      ->add_option("--micro-batches", request->micro_batches,
+                   "sizes to measure, separated by commas (default: 1 and "
+                   "half, once and twice the run's)")
+      ->type_name("LIST");
+  command->footer(
+      "Measured are the layers of the model at several micro-batch sizes, one\n"
+      "worker alone and all cores busy, the update, messages between two\n"
+      "workers and sums over several: with as many workers as the run.toml "
+      "has,\n"
+      "as threads, or under mpirun as processes. Nothing else should run.\n"
+      "\nExamples:\n"
+      "  chimera calibrate -c run.toml -o profile.toml\n"
+      "  mpirun -n 2 chimera calibrate -c run.toml -o profile.toml\n"
+      "  chimera simulate --model run.toml --profile profile.toml --steps 4");
 }
 
 void add_doctor_command(CLI::App& app, int& exit_code) {

@@ -17,6 +17,7 @@ struct RunRequest {
   std::string dtype;
   std::string output;
   bool resume = false;
+  std::string micro_batches;
 };
 
 // Every function returns the exit code.
@@ -25,6 +26,7 @@ struct RunModule {
   int (*verify)(const RunRequest& request);
   int (*export_weights)(const RunRequest& request);
   int (*doctor)(const RunRequest& request);
+  int (*calibrate)(const RunRequest& request);
 };
 
 // The name of the one function that the library gives: RunModule (*)().

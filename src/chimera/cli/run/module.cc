@@ -6,5 +6,6 @@ chimera_run_module() {
   return {.train = chimera::run_train,
           .verify = chimera::run_verify,
           .export_weights = chimera::run_export,
-          .doctor = chimera::run_doctor};
+          .doctor = chimera::run_doctor,
+          .calibrate = chimera::run_calibrate};
 }

@@ -243,6 +243,61 @@ int train_as_rank(const Result<RunConfig>& config, bool resume,
   }
 }
 
+int run_as_rank(const RankWork& work, Launcher launcher,
+                const std::function<void(Transport& transport)>& body) {
+  std::optional<MpiSession> session;
+  try {
+    {
+      const Watchdog watchdog("MPI_Init", work.deadline);
+      session.emplace();
+    }
+    if (session->size() != work.ranks) {
+      if (session->rank() == 0) {
+        print_errors({{.code = "E571",
+                       .found = fmt::format("{} ranks by {}", session->size(),
+                                            name_of(launcher)),
+                       .needed = fmt::format("must be {}, one for each worker",
+                                             work.ranks)}});
+      }
+      session.reset();
+      return kExitUsage;
+    }
+    std::vector<int> peers;
+    for (int rank = 0; rank < session->size(); ++rank) {
+      if (rank != session->rank()) peers.push_back(rank);
+    }
+    std::unique_ptr<MpiTransport> transport = make_mpi_transport(
+        {.deadline = work.deadline,
+         .groups = work.groups,
+         .peers = peers,
+         .cause =
+             [] {
+               const Failure failure = current_failure();
+               return Cause{failure.exit_code, failure.text};
+             },
+         .speak =
+             [&](const Ending& ending) {
+               if (ending.origin != session->rank()) return;
+               std::cerr << fmt::format("error: {}: {}\n", host_name(),
+                                        ending.reason);
+             },
+         .leave = [](int exit_code) { _exit(exit_code); }});
+    try {
+      body(*transport);
+    } catch (const std::exception& error) {
+      transport->abort(error.what());  // ends the process
+    }
+    const Watchdog watchdog("MPI_Finalize", work.deadline);
+    transport.reset();
+    session.reset();
+    return kExitDone;
+  } catch (const std::exception&) {
+    const Failure failure = current_failure();
+    std::cerr << fmt::format("error: {}: {}\n", host_name(), failure.text);
+    _exit(failure.exit_code);
+  }
+}
+
 std::string mpi_library() { return MpiSession::library(); }
 
 }  // namespace chimera

@@ -1,10 +1,14 @@
 // chimera train as one rank of an MPI world.
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "chimera/base/result.h"
 #include "chimera/cli/run/launcher.h"
+#include "chimera/comm/transport.h"
 #include "chimera/config/run_config.h"
 
 namespace chimera {
@@ -15,6 +19,17 @@ namespace chimera {
 //   E573 a build without MPI
 int train_as_rank(const Result<RunConfig>& config, bool resume,
                   Launcher launcher);
+
+struct RankWork {
+  int ranks = 1;  // that there must be
+  std::chrono::duration<double> deadline{300};
+  std::vector<std::vector<int>> groups;  // of collectives, by number
+};
+
+// One rank of something that is not a run: any rank may talk to any other.
+// Returns the exit code; where a peer is lost it does not return. E571, E573.
+int run_as_rank(const RankWork& work, Launcher launcher,
+                const std::function<void(Transport& transport)>& body);
 
 // "Open MPI v4.1.4"; empty in a build without.
 [[nodiscard]] std::string mpi_library();

@@ -4,13 +4,26 @@
 
 namespace chimera {
 
-int train_as_rank(const Result<RunConfig>& /*config*/, bool /*resume*/,
-                  Launcher launcher) {
+namespace {
+
+int refuse(Launcher launcher) {
   return print_errors(
       {{.code = "E573",
         .found = name_of(launcher),
         .needed = "has started several processes, but this build has no MPI",
         .hint = "build with -DCHIMERA_WITH_MPI=ON"}});
+}
+
+}  // namespace
+
+int train_as_rank(const Result<RunConfig>& /*config*/, bool /*resume*/,
+                  Launcher launcher) {
+  return refuse(launcher);
+}
+
+int run_as_rank(const RankWork& /*work*/, Launcher launcher,
+                const std::function<void(Transport& transport)>& /*body*/) {
+  return refuse(launcher);
 }
 
 std::string mpi_library() { return ""; }

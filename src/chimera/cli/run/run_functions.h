@@ -9,5 +9,6 @@ int run_train(const RunRequest& request);
 int run_verify(const RunRequest& request);
 int run_export(const RunRequest& request);
 int run_doctor(const RunRequest& request);
+int run_calibrate(const RunRequest& request);
 
 }  // namespace chimera

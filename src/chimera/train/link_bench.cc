@@ -1,0 +1,171 @@
+#include "chimera/train/link_bench.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+
+#include "chimera/model/receive_buffers.h"
+#include "chimera/model/tensor_payload.h"
+
+namespace chimera {
+namespace {
+
+constexpr int kRepeats = 15;
+constexpr std::int64_t kMessageNumbers[] = {256, 1 << 14, 1 << 17, 1 << 19,
+                                            1 << 20};
+constexpr std::int64_t kSumNumbers[] = {1 << 14, 1 << 18, 1 << 21};
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<long>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Everybody is here.
+void meet(Transport& transport, int step) {
+  transport.start_vote(step, {});
+  (void)transport.wait_vote(step);
+}
+
+// Where receives go: used again, as in training.
+class Mail {
+ public:
+  Mail(Transport& transport, std::int64_t numbers)
+      : transport_(transport), numbers_(numbers) {}
+
+  void post(const MessageId& id, int peer) {
+    transport_.post_receive(id, peer, [this] {
+      return std::make_unique<TensorPayload>(
+          buffers_.take({numbers_}, at::kFloat));
+    });
+  }
+  PayloadPtr receive(const MessageId& id, int peer) {
+    return transport_.receive(id, peer).payload;
+  }
+  PayloadPtr fresh() {
+    return std::make_unique<TensorPayload>(at::zeros({numbers_}));
+  }
+
+ private:
+  Transport& transport_;
+  std::int64_t numbers_;
+  ReceiveBuffers buffers_;
+};
+
+// Seconds there and back, once for each repeat; on rank 0.
+std::vector<double> play(Transport& transport, std::int64_t numbers, int step) {
+  Mail mail(transport, numbers);
+  std::vector<double> times;
+  PayloadPtr ball = mail.fresh();
+  for (int repeat = 0; repeat < kRepeats; ++repeat) {
+    const MessageId there{2 * repeat, step};
+    const MessageId back{2 * repeat + 1, step};
+    if (transport.rank() == 0) {
+      mail.post(back, 1);
+      const Clock::time_point start = Clock::now();
+      transport.send(there, 1, std::move(ball));
+      ball = mail.receive(back, 1);
+      times.push_back(seconds_since(start));
+    } else {
+      mail.post(there, 0);
+      transport.send(back, 0, mail.receive(there, 0));
+    }
+  }
+  return times;
+}
+
+}  // namespace
+
+LinkProfile fit_link(const std::vector<LinkSample>& samples) {
+  // Least squares of (latency * rounds + s_per_byte * bytes) / seconds - 1.
+  double rr = 0, rb = 0, bb = 0, r = 0, b = 0;
+  for (const LinkSample& sample : samples) {
+    const double rounds = sample.rounds / sample.seconds;
+    const double bytes = sample.bytes / sample.seconds;
+    rr += rounds * rounds;
+    rb += rounds * bytes;
+    bb += bytes * bytes;
+    r += rounds;
+    b += bytes;
+  }
+  const double area = rr * bb - rb * rb;
+  LinkProfile fit;
+  if (area > 1e-9 * rr * bb) {
+    fit = {(r * bb - b * rb) / area, (b * rr - r * rb) / area};
+  }
+  if (fit.latency_s > 0 && fit.s_per_byte > 0) return fit;
+  // One of them explains all.
+  const LinkProfile latency{rr > 0 ? r / rr : 0, 0};
+  const LinkProfile bandwidth{0, bb > 0 ? b / bb : 0};
+  return rr == 0 || (bb > 0 && b * b / bb > r * r / rr) ? bandwidth : latency;
+}
+
+std::vector<LinkSample> measure_messages(Transport& transport, int step) {
+  std::vector<LinkSample> samples;
+  for (const std::int64_t numbers : kMessageNumbers) {
+    meet(transport, step);
+    if (transport.rank() < 2) {
+      const std::vector<double> times = play(transport, numbers, step);
+      if (!times.empty()) {
+        samples.push_back({.bytes = 4.0 * static_cast<double>(numbers),
+                           .seconds = median(times) / 2});
+      }
+    }
+    ++step;
+  }
+  meet(transport, step);
+  return samples;
+}
+
+std::vector<std::vector<int>> bench_groups(int ranks) {
+  std::vector<std::vector<int>> groups;
+  const auto add = [&](int size) {
+    groups.emplace_back(size);
+    std::iota(groups.back().begin(), groups.back().end(), 0);
+  };
+  for (int size = 2; size < ranks; size *= 2) add(size);
+  if (ranks > 1) add(ranks);
+  return groups;
+}
+
+std::vector<LinkSample> measure_sums(Transport& transport, int step) {
+  std::vector<LinkSample> samples;
+  const std::vector<std::vector<int>> groups = bench_groups(transport.size());
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    const double ranks = static_cast<double>(groups[group].size());
+    for (const std::int64_t numbers : kSumNumbers) {
+      const at::Tensor values = at::zeros({numbers});
+      std::vector<double> times;
+      for (int repeat = 0; repeat < kRepeats; ++repeat) {
+        meet(transport, step);
+        if (transport.rank() < static_cast<int>(ranks)) {
+          const CollectiveId id{.group = static_cast<int>(group), .step = step};
+          const Clock::time_point start = Clock::now();
+          transport.start_collective(
+              id, groups[group],
+              {.data = values.data_ptr(),
+               .count = static_cast<std::size_t>(numbers)});
+          (void)transport.wait_collective(id);
+          times.push_back(seconds_since(start));
+        }
+        ++step;
+      }
+      if (transport.rank() != 0) continue;
+      samples.push_back({.rounds = 2 * std::log2(ranks),
+                         .bytes = 2 * (ranks - 1) / ranks * 4.0 *
+                                  static_cast<double>(numbers),
+                         .seconds = median(times)});
+    }
+  }
+  meet(transport, step);
+  return samples;
+}
+
+}  // namespace chimera
