@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""Predicted against measured: step times and peak bytes of real layouts.
+
+    python3 bench/predict.py build/chimera [--only PART] [--steps K] [--small]
+
+Calibrates this machine (threads, and processes by mpirun), then trains every
+layout below and holds the median step against `chimera simulate` with that
+profile. Calibration runs no layout: it measures layers, messages and sums.
+Prints Markdown. Wants a quiet machine; takes about 15 minutes on two cores.
+
+Parts: real (as many workers as cores), shared (4 workers on 2 cores), emulated
+(D up to 8), planner (its first choice against the best of every scheme).
+"""
+import argparse
+import json
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+MODELS = {
+    "gpt2": dict(kind="gpt2", layers=8, hidden=256, heads=4, vocab=512, seq=128),
+    "bert": dict(kind="bert", layers=8, hidden=256, heads=4, vocab=512, seq=128),
+}
+SMALL = dict(layers=4, hidden=32, heads=2, vocab=128, seq=16)
+
+
+def layout(model, scheme, depth, micros, batch, transport="threads", **more):
+    return dict(model=model, scheme=scheme, depth=depth, micros=micros,
+                micro_batch=batch, transport=transport, **more)
+
+
+REAL = [
+    layout("gpt2", "1f1b", 1, 4, 4),
+    layout("gpt2", "1f1b", 1, 2, 8, recompute=True),
+    layout("gpt2", "1f1b", 1, 4, 2, width=2),
+    layout("gpt2", "gpipe", 1, 2, 8, width=2),
+    layout("gpt2", "1f1b", 2, 4, 2),
+    layout("gpt2", "gpipe", 2, 8, 2),
+    layout("gpt2", "chimera", 2, 2, 4),
+    layout("gpt2", "chimera", 2, 8, 2, recompute=True),
+    layout("gpt2", "zb-h1", 2, 4, 4),
+    layout("bert", "1f1b", 2, 8, 4),
+    layout("bert", "chimera", 2, 8, 2),
+    layout("bert", "gpipe", 2, 4, 4, recompute=True),
+    layout("bert", "1f1b", 1, 4, 4, width=2),
+    layout("gpt2", "1f1b", 2, 4, 4, "mpi"),
+    layout("gpt2", "chimera", 2, 4, 4, "mpi"),
+    layout("gpt2", "1f1b", 1, 4, 4, "mpi", width=2),
+    layout("bert", "chimera", 2, 4, 8, "mpi"),
+]
+SHARED = [
+    layout("gpt2", "1f1b", 4, 8, 2),
+    layout("gpt2", "chimera", 4, 4, 4),
+    layout("gpt2", "chimera", 4, 8, 2, recompute=True),
+    layout("gpt2", "1f1b", 2, 4, 4, width=2),
+    layout("bert", "chimera", 2, 4, 4, width=2),
+    layout("bert", "gpipe", 4, 8, 4),
+]
+EMULATED = [
+    layout("emulated", "1f1b", 4, 8, 1),
+    layout("emulated", "chimera", 4, 8, 1),
+    layout("emulated", "chimera", 8, 8, 1),
+    layout("emulated", "gpipe", 8, 16, 1),
+    layout("emulated", "zb-h1", 8, 16, 1),
+    layout("emulated", "interleaved", 4, 8, 1),
+]
+EMULATED_MODEL = dict(kind="emulated", forward_ms=10, input_grad_ms=11,
+                      weight_grad_ms=9, update_ms=2, boundary_bytes=1 << 20,
+                      grad_bytes=1 << 20, link_latency_ms=1, link_gbps=8)
+
+
+def toml(value):
+    if isinstance(value, bool):
+        return str(value).lower()
+    return json.dumps(value)
+
+
+class Bench:
+    def __init__(self, options):
+        self.binary = Path(options.binary).resolve()
+        self.steps = options.steps
+        self.small = options.small
+        self.folder = Path(tempfile.mkdtemp(prefix="chimera-predict-"))
+        self.profiles = {}
+        data = self.folder / "tokens.bin"
+        numbers = random.Random(1)
+        data.write_bytes(b"".join(numbers.randrange(128).to_bytes(2, "little")
+                                  for _ in range(200_000)))
+        self.data = data
+
+    def run(self, *words, ranks=1, check=True):
+        words = [str(self.binary), *map(str, words)]
+        if ranks > 1:
+            words = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n",
+                     str(ranks)] + words
+        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1",
+                           OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        done = subprocess.run(words, capture_output=True, text=True,
+                              env=environment)
+        if check and done.returncode != 0:
+            sys.exit(f"{' '.join(words)}\n{done.stderr}")
+        return done.stdout
+
+    def config(self, name, spec):
+        """The run.toml of a layout."""
+        emulated = spec["model"] == "emulated"
+        model = dict(EMULATED_MODEL if emulated else MODELS[spec["model"]])
+        if self.small and not emulated:
+            model.update(SMALL)
+        schedule = {key: spec[key] for key in
+                    ("scheme", "depth", "micros", "micro_batch")}
+        schedule["width"] = spec.get("width", 1)
+        schedule["recompute"] = spec.get("recompute", False)
+        sections = {
+            "model": model,
+            "schedule": schedule,
+            "train": dict(steps=self.steps, lr=1e-4, threads=1),
+            "run": dict(log_every=0, transport=spec["transport"]),
+        }
+        if not emulated:
+            sections["data"] = dict(path=str(self.data))
+        path = self.folder / f"{name}.toml"
+        path.write_text("".join(
+            f"[{section}]\n" + "".join(
+                f"{key} = {toml(value)}\n" for key, value in keys.items())
+            for section, keys in sections.items()))
+        return path
+
+    def profile(self, model, transport):
+        """Calibrated once for each model and transport."""
+        key = (model, transport)
+        if key not in self.profiles:
+            spec = layout(model, "1f1b", 2, 2, 4, transport)
+            config = self.config(f"calibrate_{model}_{transport}", spec)
+            path = self.folder / f"profile_{model}_{transport}.toml"
+            self.run("calibrate", "-c", config, "-o", path, "--micro-batches",
+                     "1,2,4,8", ranks=2 if transport == "mpi" else 1)
+            self.profiles[key] = path
+        return self.profiles[key]
+
+    def measure(self, config, run_dir, ranks):
+        shutil.rmtree(run_dir, ignore_errors=True)
+        self.run("train", "-c", config, "--run-dir", run_dir, ranks=ranks)
+        rows = [json.loads(line) for line in
+                (run_dir / "metrics.jsonl").read_text().splitlines()]
+        # The first steps fill caches and allocators.
+        times = [row["step_s"] for row in rows[min(3, len(rows) - 1):]]
+        memory = run_dir / "memory.json"
+        peaks = (json.loads(memory.read_text())["peak_bytes"]
+                 if memory.exists() else [])
+        return statistics.median(times), peaks
+
+    def predict(self, config, profile, cores):
+        words = ["simulate", "--model", config, "--steps", 6, "--format", "json"]
+        if profile:
+            words += ["--profile", profile]
+        if cores:
+            words += ["--cores", cores]
+        result = json.loads(self.run(*words))
+        return result["period"], [w["peak_bytes"] for w in result["workers"]]
+
+    def compare(self, title, layouts, limits, cores=0):
+        print(f"\n## {title}\n\n| layout | workers | predicted ms | measured ms "
+              "| error | bytes |\n|---|---|---|---|---|---|")
+        errors = []
+        for number, spec in enumerate(layouts):
+            name = f"{title.split()[0].lower()}_{number}"
+            config = self.config(name, spec)
+            emulated = spec["model"] == "emulated"
+            profile = None if emulated else self.profile(spec["model"],
+                                                         spec["transport"])
+            workers = spec["depth"] * spec.get("width", 1)
+            predicted, bytes_predicted = self.predict(config, profile, cores)
+            ranks = workers if spec["transport"] == "mpi" else 1
+            measured, peaks = self.measure(config, self.folder / name, ranks)
+            error = predicted / measured - 1
+            errors.append(abs(error))
+            worst = max((abs(bytes_predicted[i % len(bytes_predicted)] / peak - 1)
+                         for i, peak in enumerate(peaks)), default=None)
+            print(f"| {describe(spec)} | {workers} {spec['transport']} "
+                  f"| {1e3 * predicted:.2f} | {1e3 * measured:.2f} "
+                  f"| {100 * error:+.1f} % "
+                  f"| {'' if worst is None else f'{100 * worst:.1f} %'} |",
+                  flush=True)
+        median, worst = statistics.median(errors), max(errors)
+        print(f"\nmedian {100 * median:.1f} % (wanted: {limits[0]}), "
+              f"worst {100 * worst:.1f} % (wanted: {limits[1]})")
+
+    def judge_planner(self):
+        """The first choice, and the best of every other scheme, as run."""
+        profile = self.profile("gpt2", "threads")
+        base = self.config("base", layout("gpt2", "1f1b", 2, 2, 4))
+        asked = ["plan", "--model", base, "--workers", 2, "--batch", 16,
+                 "--memory", "8GB", "--profile", profile, "--format", "json"]
+        plans = json.loads(self.run(*asked))["plans"]
+        print("\n## Planner: 2 workers, 16 samples a step\n\n"
+              "| plan | predicted ms | measured ms |\n|---|---|---|")
+        times = []
+        for plan in plans:
+            path = self.folder / f"plan_{plan['scheme']}.toml"
+            self.run(*asked, "--schemes", plan["scheme"], "-o", path)
+            predicted, _ = self.predict(path, profile, 0)
+            measured, _ = self.measure(path, self.folder / path.stem, 1)
+            times.append(measured)
+            print(f"| {plan['scheme']} D={plan['depth']} W={plan['width']} "
+                  f"B={plan['micro_batch']} N={plan['micros']} "
+                  f"| {1e3 * predicted:.2f} | {1e3 * measured:.2f} |", flush=True)
+        behind = times[0] / min(times) - 1
+        print(f"\nthe first choice is {100 * behind:.1f} % behind the fastest "
+              "measured (wanted: 3 %)")
+
+
+def describe(spec):
+    text = (f"{spec['model']} {spec['scheme']} D={spec['depth']} "
+            f"W={spec.get('width', 1)} N={spec['micros']} "
+            f"B={spec['micro_batch']}")
+    return text + (" recompute" if spec.get("recompute") else "")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("binary")
+    parser.add_argument("--only", choices=["real", "shared", "emulated",
+                                           "planner"])
+    parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--small", action="store_true",
+                        help="tiny models: tries the tool, measures nothing")
+    parser.add_argument("--first", type=int, default=1000,
+                        help="only so many layouts of each part")
+    options = parser.parse_args()
+    bench = Bench(options)
+    print(f"# Predicted against measured\n\n{os.cpu_count()} cores, "
+          f"{options.steps} steps each, medians.")
+    wanted = lambda part: options.only in (None, part)
+    if wanted("real"):
+        bench.compare("Real training", REAL[:options.first], ("5 %", "12 %"))
+    if wanted("shared"):
+        bench.compare("Shared cores: 4 workers on 2", SHARED[:options.first],
+                      ("10 %", "none"), cores=2)
+    if wanted("emulated"):
+        bench.compare("Emulated stages", EMULATED[:options.first],
+                      ("2 %", "2 %"))
+    if wanted("planner"):
+        bench.judge_planner()
+    shutil.rmtree(bench.folder)
+
+
+if __name__ == "__main__":
+    main()
