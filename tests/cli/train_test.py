@@ -90,12 +90,44 @@ class Base(unittest.TestCase):
         return run.stderr
 
 
+class Calibrate(Base):
+    def test_the_profile_predicts_the_memory_of_a_run(self):
+        profile = self.folder / "profile.toml"
+        run = self.chimera("calibrate", "-c", self.config, "-o", profile,
+                           "--micro-batches", "1,4")
+        self.assertEqual((run.returncode, run.stdout), (0, ""), run.stderr)
+        self.assertIn("measuring layers at micro-batch 4", run.stderr)
+        text = profile.read_text()
+        for key in ("cores", "threads", "[link]", "[sum]", "ns_per_parameter",
+                    "gpt2-block", "micro_batch = [1, 4]", "spread"):
+            self.assertIn(key, text)
+        run = self.chimera("simulate", "--model", self.config, "--profile",
+                           profile, "--format", "json")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        workers = json.loads(run.stdout)["workers"]
+        self.trained()
+        measured = json.loads((self.run_dir / "memory.json").read_text())
+        for worker, bytes_taken in zip(workers, measured["peak_bytes"]):
+            self.assertAlmostEqual(worker["peak_bytes"] / bytes_taken, 1,
+                                   delta=0.05)
+
+    def test_what_cannot_be_measured(self):
+        emulated = self.folder / "emulated.toml"
+        emulated.write_text(EMULATED + REST)
+        for args, code in ((["-c", emulated], "E605"), ([], "E402"),
+                           (["-c", self.config, "--micro-batches", "0"],
+                            "E403")):
+            run = self.chimera("calibrate", *args)
+            self.assertEqual(run.returncode, 2, run.stderr)
+            self.assertIn(f"error[{code}]", run.stderr)
+
+
 class Train(Base):
     def test_the_run_directory_is_the_contract(self):
         self.trained("run.trace=true")
         self.assertEqual(sorted(os.listdir(self.run_dir)), [
-            "config.toml", "metrics.jsonl", "schedule.sched", "state.json",
-            "timeline.svg", "trace.json", "weights"])
+            "config.toml", "memory.json", "metrics.jsonl", "schedule.sched",
+            "state.json", "timeline.svg", "trace.json", "weights"])
         metrics = self.metrics()
         self.assertEqual([m["step"] for m in metrics], [1, 2, 3, 4, 5])
         for m in metrics:

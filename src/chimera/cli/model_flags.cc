@@ -35,8 +35,7 @@ bool has_shape(const ModelConfig& model) {
 }
 
 RunConfig read_model(const std::string& name, Values& values) {
-  const RunConfig stand_in =
-      preset_config("gpt2-tiny", *find_preset("gpt2-tiny"));
+  RunConfig stand_in = preset_config("gpt2-tiny", *find_preset("gpt2-tiny"));
   const Names presets = preset_names();
   const std::vector<std::string> names(presets.begin(), presets.end());
   if (name.empty()) {
@@ -77,7 +76,7 @@ RunConfig read_model(const std::string& name, Values& values) {
 Profile read_profile(const std::string& given, Values& values) {
   const std::string name = given.empty() ? kDefaultProfile : given;
   if (auto known = builtin_profile(name)) return *known;
-  const Profile stand_in = *builtin_profile(kDefaultProfile);
+  Profile stand_in = *builtin_profile(kDefaultProfile);
   const Result<std::string> text = read_file(name);
   if (!text) {
     Diagnostic error = text.errors()[0];

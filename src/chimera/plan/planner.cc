@@ -50,7 +50,8 @@ struct Found {
 };
 
 double time_of(const std::optional<Plan>& plan) {
-  return plan ? plan->step_s : kInfinity;
+  if (!plan) return kInfinity;
+  return plan->step_s;
 }
 
 class Planner {

@@ -53,6 +53,7 @@ Measured summary_of(const std::vector<BenchTimes>& all) {
         of(&LayerTimes::forward), of(&LayerTimes::backward),
         of(&LayerTimes::input_grad), of(&LayerTimes::weight_grad)};
     std::vector<double> sums;
+    sums.reserve(all.size());
     for (const BenchTimes& times : all) {
       sums.push_back(times.layers[kind].forward + times.layers[kind].backward);
     }
