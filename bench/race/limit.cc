@@ -1,0 +1,130 @@
+// What two cores could do at best: each computes whole micro-batches of the
+// whole model, forward and backward, with nothing to wait for, and updates half
+// of the weights. Both compute at the same time, so they share caches and
+// memory as in a real run.
+//   race_limit run.toml [section.key=value]...
+//
+// The run.toml describes one core's part: depth 1 and half of the
+// micro-batches. Steps are run as by anybody else; what counts is the time
+// inside compute, and half of that inside the update.
+#include <cstdlib>
+#include <numeric>
+#include <thread>
+
+#include "bench/race/blocks.h"
+#include "chimera/exec/run_threads.h"
+#include "chimera/exec/worker.h"
+
+namespace chimera {
+namespace {
+
+constexpr int kCores = 2;
+
+// One core's model, and what a block of steps took it.
+class Core {
+ public:
+  explicit Core(const RunSetup& setup)
+      : compute_(compute_options(setup, at::kFloat)),
+        program_(setup.schedule, 0) {}
+
+  // Runs blocks until one is empty; `meet` gives the steps of the next.
+  template <class Meet>
+  void run(const Meet& meet) {
+    run_threads(
+        {.ranks = 1}, [this](int) { return make_torch_compute(compute_, 0); },
+        [&](const RankSite& site) {
+          Worker worker(site.transport, site.compute,
+                        {.recorder = {.keep_events = true},
+                         .on_vote = [this](const VoteResult& vote) {
+                           losses_.push_back(vote.ballot.loss);
+                         }});
+          int step = 0;
+          while (const int steps = meet()) {
+            losses_.clear();
+            worker.recorder().forget(/*keep=*/true);
+            step = worker.run(program_, {.first = step, .end = step + steps});
+            busy_s_ = busy(worker.recorder().events());
+          }
+        });
+  }
+
+  [[nodiscard]] double busy_s() const { return busy_s_; }
+  [[nodiscard]] const std::vector<double>& losses() const { return losses_; }
+
+ private:
+  static double busy(const std::vector<Event>& events) {
+    double sum = 0;
+    for (const Event& event : events) {
+      const Op op = event.action.op;
+      const double length = event.end - event.start;
+      if (op == Op::kF || op == Op::kB) sum += length;
+      if (op == Op::kU) sum += length / kCores;
+    }
+    return sum;
+  }
+
+  TorchComputeOptions compute_;
+  Program program_;
+  double busy_s_ = 0;
+  std::vector<double> losses_;
+};
+
+// Where the cores wait for each other and for the next block.
+class MeetingPoint {
+ public:
+  explicit MeetingPoint(std::vector<Core>& cores) : cores_(cores) {}
+
+  int meet() {
+    std::unique_lock lock(mutex_);
+    const int round = round_;
+    if (++here_ == kCores) {
+      if (round > 0) print();
+      steps_ = read_block();
+      here_ = 0;
+      ++round_;
+      all_here_.notify_all();
+    }
+    all_here_.wait(lock, [&] { return round_ != round; });
+    return steps_;
+  }
+
+ private:
+  void print() const {
+    const double sum = std::accumulate(
+        cores_.begin(), cores_.end(), 0.0,
+        [](double so_far, const Core& core) { return so_far + core.busy_s(); });
+    print_block({.seconds = sum / kCores, .losses = cores_[0].losses()});
+  }
+
+  std::vector<Core>& cores_;
+  std::mutex mutex_;
+  std::condition_variable all_here_;
+  int here_ = 0;
+  int round_ = 0;
+  int steps_ = 0;
+};
+
+int run(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) {
+    std::cerr << "usage: race_limit run.toml [section.key=value]...\n";
+    return 2;
+  }
+  const auto setup = set_up_race(
+      arguments[0], {std::next(arguments.begin()), arguments.end()});
+  if (!setup) return 2;
+  std::vector<Core> cores(kCores, Core(*setup));
+  MeetingPoint point(cores);
+  std::vector<std::thread> threads;
+  for (Core& core : cores) {
+    threads.emplace_back([&] { core.run([&] { return point.meet(); }); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+}  // namespace chimera
+
+int main(int argc, char** argv) {
+  return chimera::run({argv + 1, argv + argc});
+}

@@ -1,0 +1,165 @@
+// Chimera in the race: the run that a run.toml asks for, a block of steps at a
+// time. Ranks are threads, or, with --mpi, the processes of an mpirun.
+//   race_worker [--mpi] run.toml [section.key=value]...
+//
+// A block lasts from the first rank's start to the last one's end.
+#include "chimera/exec/worker.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <future>
+#include <map>
+
+#include "bench/race/blocks.h"
+#include "chimera/comm/mpi/mpi_transport.h"
+#include "chimera/comm/mpi/session.h"
+#include "chimera/exec/gather.h"
+#include "chimera/exec/run_threads.h"
+#include "chimera/simulate/simulate.h"
+#include "chimera/train/run_schedule.h"
+#include "chimera/train/train.h"
+
+namespace chimera {
+namespace {
+
+constexpr int kControlStep = 1 << 28;  // beyond all steps of training
+
+class Race {
+ public:
+  explicit Race(const RunSetup& setup) : setup_(setup) {
+    if (!setup.is_emulated()) {
+      compute_.emplace(compute_options(setup, at::kFloat));
+    }
+  }
+
+  void run_as_threads() {
+    run_threads(
+        {.ranks = num_ranks(setup_.schedule),
+         .deadline = deadline(),
+         .links = link_speed(setup_)},
+        [this](int rank) { return make_compute(rank); },
+        [this](const RankSite& site) { run_rank(site); });
+  }
+
+  void run_as_process() {
+    const MpiSession session;
+    const auto compute = make_compute(session.rank());
+    const auto transport = make_mpi_transport(
+        {.deadline = deadline(),
+         .links = link_speed(setup_),
+         .groups = group_ranks(setup_.schedule),
+         .peers = peer_ranks(setup_.schedule, session.rank()),
+         .cause =
+             [] {
+               return Cause{EXIT_FAILURE, "failed"};
+             },
+         .speak = [](const Ending& end) { std::cerr << end.reason + '\n'; },
+         .leave = [](int exit_code) { _exit(exit_code); }});
+    run_rank({*transport, *compute});
+  }
+
+ private:
+  struct Times {
+    double start = 0;
+    double end = 0;
+  };
+
+  [[nodiscard]] std::chrono::duration<double> deadline() const {
+    return std::chrono::duration<double>(setup_.config.run.timeout_s);
+  }
+
+  [[nodiscard]] std::unique_ptr<StageCompute> make_compute(int rank) const {
+    return setup_.is_emulated()
+               ? make_emulated(setup_.schedule, setup_.emulated)
+               : make_torch_compute(*compute_, rank);
+  }
+
+  void run_rank(const RankSite& site) {
+    std::vector<double> losses;
+    Worker worker(site.transport, site.compute,
+                  {.on_vote = [&](const VoteResult& vote) {
+                    losses.push_back(vote.ballot.loss);
+                  }});
+    const Program program(setup_.schedule, site.transport.rank());
+    int step = 0;
+    for (int block = 0;; ++block) {
+      const int steps = next_block(site.transport, block);
+      if (steps == 0) return;
+      losses.clear();
+      const Clock::time_point start = Clock::now();
+      step = worker.run(program, {.first = step, .end = step + steps});
+      const Times mine{seconds(start), seconds(Clock::now())};
+      const auto times = gather_values(site.transport, std::vector{mine},
+                                       kControlStep + 2 * block + 1);
+      if (site.transport.rank() != 0) continue;
+      print_block({.seconds = from_first_to_last(times),
+                   .simulated = simulated(steps),
+                   .losses = losses});
+    }
+  }
+
+  // Rank 0 reads it and tells all others.
+  [[nodiscard]] int next_block(Transport& transport, int block) const {
+    std::future<std::string> text;
+    if (transport.rank() == 0) {
+      text = std::async(std::launch::async,
+                        [] { return std::to_string(read_block()); });
+    }
+    return std::stoi(spread_text(transport, std::move(text), deadline() / 4,
+                                 kControlStep + 2 * block));
+  }
+
+  static double seconds(Clock::time_point time) {
+    return std::chrono::duration<double>(time.time_since_epoch()).count();
+  }
+
+  // One clock: all ranks are on this machine.
+  static double from_first_to_last(
+      const std::vector<std::vector<Times>>& times) {
+    Times all = times[0][0];
+    for (const std::vector<Times>& of_rank : times) {
+      all.start = std::min(all.start, of_rank[0].start);
+      all.end = std::max(all.end, of_rank[0].end);
+    }
+    return all.end - all.start;
+  }
+
+  // Of a block of so many steps; 0 where stages are real.
+  [[nodiscard]] double simulated(int steps) {
+    if (!setup_.is_emulated()) return 0;
+    double& makespan = makespans_[steps];
+    if (makespan == 0) {
+      const Costs costs = emulated_costs(setup_.config, setup_.schedule);
+      makespan = simulate(setup_.schedule, costs, {.steps = steps}).makespan;
+    }
+    return makespan;
+  }
+
+  const RunSetup& setup_;
+  std::optional<TorchComputeOptions> compute_;
+  std::map<int, double> makespans_;  // by steps; rank 0's
+};
+
+int run(std::vector<std::string> arguments) {
+  const bool mpi = !arguments.empty() && arguments[0] == "--mpi";
+  if (mpi) arguments.erase(arguments.begin());
+  if (arguments.empty()) {
+    std::cerr << "usage: race_worker [--mpi] run.toml [section.key=value]...\n";
+    return 2;
+  }
+  const auto setup = set_up_race(
+      arguments[0], {std::next(arguments.begin()), arguments.end()});
+  if (!setup) return 2;
+  Race race(*setup);
+  mpi ? race.run_as_process() : race.run_as_threads();
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+}  // namespace chimera
+
+int main(int argc, char** argv) {
+  return chimera::run({argv + 1, argv + argc});
+}
