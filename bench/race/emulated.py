@@ -1,0 +1,44 @@
+"""A peer's stage that waits instead of computing.
+
+The input gradient and the weight gradient wait in autograd nodes of their own,
+which meet where a linear layer's would: a schedule that splits the backward
+runs each once, in its own half, and is charged no more than its share.
+"""
+import time
+
+import torch
+from torch import nn
+
+
+class Wait(torch.autograd.Function):
+    """The identity, whose backward takes some time."""
+
+    @staticmethod
+    def forward(context, x, seconds):
+        context.seconds = seconds
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(context, gradient):
+        time.sleep(context.seconds)
+        return gradient, None
+
+
+class EmulatedStage(nn.Module):
+    WIDTH = 64  # of what passes between stages
+
+    def __init__(self, seconds, is_first):
+        """`seconds` for forward, input gradient and weight gradient each."""
+        super().__init__()
+        self.seconds = seconds
+        self.weight = nn.Parameter(torch.zeros(1))
+        # As embeddings do, it makes the first stage need its input gradient.
+        self.embedding = nn.Parameter(torch.ones(1)) if is_first else None
+
+    def forward(self, x):
+        end = time.monotonic() + self.seconds
+        if self.embedding is not None:
+            x = x * self.embedding
+        x = Wait.apply(x, self.seconds) + Wait.apply(self.weight, self.seconds)
+        time.sleep(max(0.0, end - time.monotonic()))
+        return x

@@ -1,0 +1,177 @@
+"""One rank of a peer: builds its stages and runs blocks of steps when told.
+
+As their own users would: one process a rank, one thread each, Gloo over
+loopback, torch's pipeline schedules as they come, fused AdamW, outputs not
+kept, Python's garbage collector off inside a block. Timers are as sharp as
+Chimera's (1 us instead of 50).
+"""
+import ctypes
+import gc
+import os
+import time
+
+import torch
+import torch.distributed as dist
+from torch.distributed import pipelining
+from torch.distributed.pipelining import PipelineStage
+from torch.nn.parallel import DistributedDataParallel
+
+import models
+import peer_spec
+import weights
+from emulated import EmulatedStage
+from safetensors_file import read_tensors
+from samples import Samples
+
+PR_SET_TIMERSLACK = 29
+CPU = torch.device("cpu")
+
+
+def adamw(parameters, lr):
+    return torch.optim.AdamW(parameters, lr=lr, weight_decay=0.01, fused=True)
+
+
+class Batches:
+    """What a step needs of the data, by its number."""
+
+    def __init__(self, task):
+        self.task = task
+        self.is_real = isinstance(task.model, models.Shape)
+        if self.is_real:
+            self.samples = Samples(task.model, task.data)
+
+    def of_step(self, step):
+        if self.is_real:
+            return self.samples.batch(step * self.task.batch, self.task.batch)
+        inputs = torch.zeros(self.task.batch, EmulatedStage.WIDTH)
+        return inputs, torch.zeros(self.task.batch), {}
+
+
+class Pipeline:
+    """A schedule of torch.distributed.pipelining."""
+
+    def __init__(self, peer, task, rank, defer_receives):
+        self.task = task
+        self.batches = Batches(task)
+        num_stages = peer.chunks * task.depth
+        indices = peer_spec.stages_of(peer, rank, task.depth)
+        self.is_first = 0 in indices
+        self.is_last = num_stages - 1 in indices
+        modules = [self.make_module(peer, index) for index in indices]
+        stages = [PipelineStage(module, index, num_stages, CPU)
+                  for module, index in zip(modules, indices)]
+        options = {"defer_pp_recv": True} if defer_receives else {}
+        self.schedule = getattr(pipelining, peer.schedule)(
+            stages if peer.chunks > 1 else stages[0], task.micros,
+            loss_fn=self.make_loss(), **options)
+        parameters = [p for module in modules for p in module.parameters()]
+        self.optimizer = (adamw(parameters, task.lr) if self.batches.is_real
+                          else torch.optim.SGD(parameters, lr=0.0))
+
+    def make_module(self, peer, index):
+        task = self.task
+        if not self.batches.is_real:
+            return EmulatedStage(task.model.action_s / peer.chunks, index == 0)
+        cut = peer_spec.balanced_cut(models.layer_costs(task.model), peer,
+                                     task.depth)
+        first, end = [*cut, None][index:index + 2]
+        layers = models.make_layers(task.model)[first:end]
+        weights.load(task.model, layers, first, read_tensors(task.init))
+        return models.Stage(layers)
+
+    def make_loss(self):
+        if self.batches.is_real:
+            return models.loss_of(self.task.model)
+        return lambda output, target: output.mean()
+
+    def step(self, step):
+        """Returns the losses of the micro-batches, on the last stage's rank."""
+        inputs, targets, keywords = self.batches.of_step(step)
+        losses = []
+        self.schedule.step(*((inputs,) if self.is_first else ()),
+                           target=targets if self.is_last else None,
+                           losses=losses if self.is_last else None,
+                           return_outputs=False,
+                           **(keywords if self.is_last else {}))
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        return losses
+
+
+class DataParallel:
+    """DistributedDataParallel with gradient accumulation."""
+
+    def __init__(self, task, rank):
+        self.task = task
+        self.rank = rank
+        self.batches = Batches(task)
+        layers = models.make_layers(task.model)
+        weights.load(task.model, layers, 0, read_tensors(task.init))
+        self.module = DistributedDataParallel(
+            models.Stage(layers), gradient_as_bucket_view=True)
+        self.loss = models.loss_of(task.model)
+        self.optimizer = adamw(self.module.parameters(), task.lr)
+
+    def step(self, step):
+        parts = [torch.chunk(x, self.task.micros)
+                 for x in self.tensors_of(step)]
+        share = self.task.micros // self.task.depth
+        micros = range(self.rank * share, (self.rank + 1) * share)
+        losses = []
+        for micro in micros:
+            if micro != micros[-1]:
+                with self.module.no_sync():
+                    losses.append(self.run_micro([x[micro] for x in parts]))
+            else:
+                losses.append(self.run_micro([x[micro] for x in parts]))
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        return losses
+
+    def tensors_of(self, step):
+        inputs, targets, keywords = self.batches.of_step(step)
+        return [inputs, targets, *keywords.values()]
+
+    def run_micro(self, tensors):
+        inputs, targets, *places = tensors
+        loss = self.loss(self.module(inputs, *places), targets)
+        (loss / (self.task.micros // self.task.depth)).backward()
+        return loss.detach()
+
+
+def peak_kib():
+    for line in open("/proc/self/status"):
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1])
+    return 0
+
+
+def run_block(contestant, first, steps):
+    gc.collect()
+    gc.disable()
+    dist.barrier()
+    start = time.monotonic()
+    losses = [contestant.step(step) for step in range(first, first + steps)]
+    end = time.monotonic()
+    gc.enable()
+    return {"start": start, "end": end, "peak_kib": peak_kib(),
+            "losses": [float(torch.stack(of_step).detach().mean())
+                       for of_step in losses if of_step]}
+
+
+def serve(peer, task, rank, store, defer_receives, pipe):
+    """The body of a rank's process; ends when it is sent 0."""
+    ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0)
+    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank,
+                            world_size=task.depth)
+    contestant = (Pipeline(peer, task, rank, defer_receives) if peer.schedule
+                  else DataParallel(task, rank))
+    pipe.send("ready")
+    done = 0
+    while steps := pipe.recv():
+        pipe.send(run_block(contestant, done, steps))
+        done += steps
+    dist.destroy_process_group()
