@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Predicted against measured: step times and peak bytes of real layouts.
 
-    python3 bench/predict.py build/chimera [--only PART] [--steps K] [--small]
+    .venv/bin/python bench/predict.py build/chimera [--only PART] [--rounds K] [--first K]
 
-Calibrates this machine (threads, and processes by mpirun), then trains every
-layout below and holds the median step against `chimera simulate` with that
-profile. Calibration runs no layout: it measures layers, messages and sums.
-Prints Markdown. Wants a quiet machine; takes about 15 minutes on two cores.
+A layout is measured in turns: the layers of its model alone, then a block of
+steps, and so on. The layers give a profile, `chimera simulate` with it the
+prediction; messages and sums are calibrated once for each model and transport.
+So what is slower for a while is slower for both, and no layout is fitted:
+calibration runs none. Prints Markdown; takes half an hour on two cores that do
+nothing else.
 
 Parts: real (as many workers as cores), shared (4 workers on 2 cores), emulated
 (D up to 8), planner (its first choice against the best of every scheme).
@@ -15,6 +17,7 @@ import argparse
 import json
 import os
 import random
+import re
 import shutil
 import statistics
 import subprocess
@@ -22,11 +25,16 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent / "race"))
+import contest  # noqa: E402
+from chimera_side import BUILD, MPIRUN, Program  # noqa: E402
+
 MODELS = {
     "gpt2": dict(kind="gpt2", layers=8, hidden=256, heads=4, vocab=512, seq=128),
     "bert": dict(kind="bert", layers=8, hidden=256, heads=4, vocab=512, seq=128),
 }
-SMALL = dict(layers=4, hidden=32, heads=2, vocab=128, seq=16)
+BLOCK_SECONDS = 1.0
+PLAN_STEPS = 2  # of a block
 
 
 def layout(model, scheme, depth, micros, batch, transport="threads", **more):
@@ -83,8 +91,7 @@ def toml(value):
 class Bench:
     def __init__(self, options):
         self.binary = Path(options.binary).resolve()
-        self.steps = options.steps
-        self.small = options.small
+        self.rounds = options.rounds
         self.folder = Path(tempfile.mkdtemp(prefix="chimera-predict-"))
         self.profiles = {}
         data = self.folder / "tokens.bin"
@@ -110,8 +117,6 @@ class Bench:
         """The run.toml of a layout."""
         emulated = spec["model"] == "emulated"
         model = dict(EMULATED_MODEL if emulated else MODELS[spec["model"]])
-        if self.small and not emulated:
-            model.update(SMALL)
         schedule = {key: spec[key] for key in
                     ("scheme", "depth", "micros", "micro_batch")}
         schedule["width"] = spec.get("width", 1)
@@ -119,7 +124,7 @@ class Bench:
         sections = {
             "model": model,
             "schedule": schedule,
-            "train": dict(steps=self.steps, lr=1e-4, threads=1),
+            "train": dict(steps=100000, lr=1e-4, threads=1),
             "run": dict(log_every=0, transport=spec["transport"]),
         }
         if not emulated:
@@ -143,26 +148,53 @@ class Bench:
             self.profiles[key] = path
         return self.profiles[key]
 
-    def measure(self, config, run_dir, ranks):
-        shutil.rmtree(run_dir, ignore_errors=True)
-        self.run("train", "-c", config, "--run-dir", run_dir, ranks=ranks)
-        rows = [json.loads(line) for line in
-                (run_dir / "metrics.jsonl").read_text().splitlines()]
-        # The first steps fill caches and allocators.
-        times = [row["step_s"] for row in rows[min(3, len(rows) - 1):]]
-        memory = run_dir / "memory.json"
-        peaks = (json.loads(memory.read_text())["peak_bytes"]
-                 if memory.exists() else [])
-        return statistics.median(times), peaks
+    def worker(self, name, config, spec, profile=None):
+        """The layout's run, alive between its turns."""
+        words = [BUILD / "race_worker"]
+        if spec["transport"] == "mpi":
+            ranks = spec["depth"] * spec.get("width", 1)
+            words = [*MPIRUN, str(ranks), *words, "--mpi"]
+        if profile:
+            words += ["--profile", profile]
+        return Program(name, words, config.read_text(), 1)
 
-    def predict(self, config, profile, cores):
-        words = ["simulate", "--model", config, "--steps", 6, "--format", "json"]
+    def measure(self, name, config, spec, profile):
+        """Seconds a step, and how many steps a block has."""
+        program = self.worker(name, config, spec, profile)
+        program.run(1)
+        steps = max(1, round(BLOCK_SECONDS / program.run(1).seconds))
+        times = [program.run(steps).seconds / steps
+                 for _ in range(self.rounds + 1)]
+        program.close()
+        return statistics.median(times[1:]), steps
+
+    def peaks(self, config, name, ranks):
+        run_dir = self.folder / name
+        self.run("train", "-c", config, "--run-dir", run_dir, "--set",
+                 "train.steps=2", ranks=ranks)
+        memory = run_dir / "memory.json"
+        return json.loads(memory.read_text())["peak_bytes"]
+
+    def predict(self, config, profile, cores, steps):
+        words = ["simulate", "--model", config, "--steps", steps, "--format",
+                 "json"]
         if profile:
             words += ["--profile", profile]
         if cores:
             words += ["--cores", cores]
         result = json.loads(self.run(*words))
-        return result["period"], [w["peak_bytes"] for w in result["workers"]]
+        return (result["makespan"] / steps,
+                [worker["peak_bytes"] for worker in result["workers"]])
+
+    def join(self, layers, links, path):
+        """A profile with the layers of one and the links of another."""
+        parts = {profile: re.split(r"\n(?=\[)", profile.read_text())
+                 for profile in (layers, links)}
+        linking = lambda part: part.startswith(("[link]", "[sum]"))
+        path.write_text("\n".join(
+            [part for part in parts[layers] if not linking(part)] +
+            [part for part in parts[links] if linking(part)]))
+        return path
 
     def compare(self, title, layouts, limits, cores=0):
         print(f"\n## {title}\n\n| layout | workers | predicted ms | measured ms "
@@ -170,26 +202,34 @@ class Bench:
         errors = []
         for number, spec in enumerate(layouts):
             name = f"{title.split()[0].lower()}_{number}"
-            config = self.config(name, spec)
-            emulated = spec["model"] == "emulated"
-            profile = None if emulated else self.profile(spec["model"],
-                                                         spec["transport"])
-            workers = spec["depth"] * spec.get("width", 1)
-            predicted, bytes_predicted = self.predict(config, profile, cores)
-            ranks = workers if spec["transport"] == "mpi" else 1
-            measured, peaks = self.measure(config, self.folder / name, ranks)
-            error = predicted / measured - 1
+            error = self.compare_one(name, spec, cores)
             errors.append(abs(error))
-            worst = max((abs(bytes_predicted[i % len(bytes_predicted)] / peak - 1)
-                         for i, peak in enumerate(peaks)), default=None)
-            print(f"| {describe(spec)} | {workers} {spec['transport']} "
-                  f"| {1e3 * predicted:.2f} | {1e3 * measured:.2f} "
-                  f"| {100 * error:+.1f} % "
-                  f"| {'' if worst is None else f'{100 * worst:.1f} %'} |",
-                  flush=True)
         median, worst = statistics.median(errors), max(errors)
         print(f"\nmedian {100 * median:.1f} % (wanted: {limits[0]}), "
               f"worst {100 * worst:.1f} % (wanted: {limits[1]})")
+
+    def compare_one(self, name, spec, cores):
+        config = self.config(name, spec)
+        workers = spec["depth"] * spec.get("width", 1)
+        profile, peaks = None, []
+        if spec["model"] != "emulated":
+            profile = self.folder / f"{name}_layers.toml"
+            links = self.profile(spec["model"], spec["transport"])
+            ranks = workers if spec["transport"] == "mpi" else 1
+            peaks = self.peaks(config, name, ranks)
+        measured, steps = self.measure(name, config, spec, profile)
+        if profile:
+            profile = self.join(profile, links, self.folder / f"{name}_p.toml")
+        predicted, bytes_predicted = self.predict(config, profile, cores, steps)
+        worst = max((abs(bytes_predicted[i % len(bytes_predicted)] / peak - 1)
+                     for i, peak in enumerate(peaks)), default=None)
+        error = predicted / measured - 1
+        print(f"| {describe(spec)} | {workers} {spec['transport']} "
+              f"| {1e3 * predicted:.2f} | {1e3 * measured:.2f} "
+              f"| {100 * error:+.1f} % "
+              f"| {'' if worst is None else f'{100 * worst:.1f} %'} |",
+              flush=True)
+        return error
 
     def judge_planner(self):
         """The first choice, and the best of every other scheme, as run."""
@@ -200,17 +240,21 @@ class Bench:
         plans = json.loads(self.run(*asked))["plans"]
         print("\n## Planner: 2 workers, 16 samples a step\n\n"
               "| plan | predicted ms | measured ms |\n|---|---|---|")
-        times = []
+        programs, predictions = [], []
         for plan in plans:
             path = self.folder / f"plan_{plan['scheme']}.toml"
             self.run(*asked, "--schemes", plan["scheme"], "-o", path)
-            predicted, _ = self.predict(path, profile, 0)
-            measured, _ = self.measure(path, self.folder / path.stem, 1)
-            times.append(measured)
-            print(f"| {plan['scheme']} D={plan['depth']} W={plan['width']} "
-                  f"B={plan['micro_batch']} N={plan['micros']} "
-                  f"| {1e3 * predicted:.2f} | {1e3 * measured:.2f} |", flush=True)
-        behind = times[0] / min(times) - 1
+            name = (f"{plan['scheme']} D={plan['depth']} W={plan['width']} "
+                    f"B={plan['micro_batch']} N={plan['micros']}")
+            predictions.append(self.predict(path, profile, 0, PLAN_STEPS)[0])
+            programs.append(self.worker(name, path, dict(transport="threads")))
+        results = contest.race(programs, self.rounds, PLAN_STEPS)
+        for program, result, predicted in zip(programs, results, predictions):
+            program.close()
+            print(f"| {result.name} | {1e3 * predicted:.2f} "
+                  f"| {1e3 * result.median:.2f} |")
+        behind = max(1 / results[0].times_faster_than(other)
+                     for other in results) - 1
         print(f"\nthe first choice is {100 * behind:.1f} % behind the fastest "
               "measured (wanted: 3 %)")
 
@@ -228,15 +272,13 @@ def main():
     parser.add_argument("binary")
     parser.add_argument("--only", choices=["real", "shared", "emulated",
                                            "planner"])
-    parser.add_argument("--steps", type=int, default=30)
-    parser.add_argument("--small", action="store_true",
-                        help="tiny models: tries the tool, measures nothing")
+    parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--first", type=int, default=1000,
                         help="only so many layouts of each part")
     options = parser.parse_args()
     bench = Bench(options)
     print(f"# Predicted against measured\n\n{os.cpu_count()} cores, "
-          f"{options.steps} steps each, medians.")
+          f"{options.rounds} rounds each, medians.")
     wanted = lambda part: options.only in (None, part)
     if wanted("real"):
         bench.compare("Real training", REAL[:options.first], ("5 %", "12 %"))

@@ -1,8 +1,10 @@
 // Chimera in the race: the run that a run.toml asks for, a block of steps at a
 // time. Ranks are threads, or, with --mpi, the processes of an mpirun.
-//   race_worker [--mpi] run.toml [section.key=value]...
+//   race_worker [--mpi] [--profile FILE] run.toml [section.key=value]...
 //
-// A block lasts from the first rank's start to the last one's end.
+// A block lasts from the first rank's start to the last one's end. With
+// --profile the layers are measured before each block, as `chimera calibrate`
+// does; what a profile has of them goes to FILE at the end.
 #include "chimera/exec/worker.h"
 
 #include <unistd.h>
@@ -11,13 +13,17 @@
 #include <cstdlib>
 #include <future>
 #include <map>
+#include <span>
+#include <thread>
 
 #include "bench/race/blocks.h"
 #include "chimera/comm/mpi/mpi_transport.h"
 #include "chimera/comm/mpi/session.h"
 #include "chimera/exec/gather.h"
 #include "chimera/exec/run_threads.h"
+#include "chimera/plan/profile_text.h"
 #include "chimera/simulate/simulate.h"
+#include "chimera/train/calibrate.h"
 #include "chimera/train/run_schedule.h"
 #include "chimera/train/train.h"
 
@@ -25,10 +31,40 @@ namespace chimera {
 namespace {
 
 constexpr int kControlStep = 1 << 28;  // beyond all steps of training
+constexpr int kLayerStep = 1 << 27;
+
+// Measures the layers in turns with the run.
+class LayerTurns {
+ public:
+  LayerTurns(const RunSetup& setup, Transport& transport)
+      : options_(
+            {.model = setup.model.details,
+             .train = setup.config.train,
+             .micro_batches = {*setup.config.schedule.micro_batch},
+             .threads = setup.threads,
+             .cores = static_cast<int>(std::thread::hardware_concurrency()),
+             .first_step = kLayerStep,
+             .machine = "this machine",
+             .on_progress = {}}),
+        calibration_(transport, options_),
+        rounds_(calibration_.layers(options_.micro_batches[0])) {}
+
+  void run() { rounds_->run(); }
+  void write(const std::string& file) {
+    calibration_.add(*rounds_);
+    write_file(file, print_profile(calibration_.profile()));
+  }
+
+ private:
+  CalibrateOptions options_;
+  Calibration calibration_;
+  std::unique_ptr<LayerRounds> rounds_;
+};
 
 class Race {
  public:
-  explicit Race(const RunSetup& setup) : setup_(setup) {
+  Race(const RunSetup& setup, std::string profile)
+      : setup_(setup), profile_(std::move(profile)) {
     if (!setup.is_emulated()) {
       compute_.emplace(compute_options(setup, at::kFloat));
     }
@@ -83,10 +119,13 @@ class Race {
                     losses.push_back(vote.ballot.loss);
                   }});
     const Program program(setup_.schedule, site.transport.rank());
+    std::optional<LayerTurns> turns;
+    if (!profile_.empty()) turns.emplace(setup_, site.transport);
     int step = 0;
     for (int block = 0;; ++block) {
       const int steps = next_block(site.transport, block);
-      if (steps == 0) return;
+      if (steps == 0) break;
+      if (turns) turns->run();
       losses.clear();
       const Clock::time_point start = Clock::now();
       step = worker.run(program, {.first = step, .end = step + steps});
@@ -98,6 +137,7 @@ class Race {
                    .simulated = simulated(steps),
                    .losses = losses});
     }
+    if (turns && site.transport.rank() == 0) turns->write(profile_);
   }
 
   // Rank 0 reads it and tells all others.
@@ -138,21 +178,32 @@ class Race {
   }
 
   const RunSetup& setup_;
+  std::string profile_;  // where it goes; empty: not measured
   std::optional<TorchComputeOptions> compute_;
   std::map<int, double> makespans_;  // by steps; rank 0's
 };
 
-int run(std::vector<std::string> arguments) {
-  const bool mpi = !arguments.empty() && arguments[0] == "--mpi";
-  if (mpi) arguments.erase(arguments.begin());
-  if (arguments.empty()) {
-    std::cerr << "usage: race_worker [--mpi] run.toml [section.key=value]...\n";
+int run(std::span<char* const> words) {
+  bool mpi = false;
+  std::string profile;
+  while (!words.empty() && std::string_view(words[0]).starts_with("--")) {
+    if (words[0] == std::string_view("--mpi")) {
+      mpi = true;
+    } else if (words.size() > 1) {
+      words = words.subspan(1);
+      profile = words[0];
+    }
+    words = words.subspan(1);
+  }
+  if (words.empty()) {
+    std::cerr << "usage: race_worker [--mpi] [--profile FILE] run.toml "
+                 "[section.key=value]...\n";
     return 2;
   }
-  const auto setup = set_up_race(
-      arguments[0], {std::next(arguments.begin()), arguments.end()});
+  const auto setup =
+      set_up_race(words[0], {std::next(words.begin()), words.end()});
   if (!setup) return 2;
-  Race race(*setup);
+  Race race(*setup, profile);
   mpi ? race.run_as_process() : race.run_as_threads();
   return EXIT_SUCCESS;
 }
@@ -161,5 +212,5 @@ int run(std::vector<std::string> arguments) {
 }  // namespace chimera
 
 int main(int argc, char** argv) {
-  return chimera::run({argv + 1, argv + argc});
+  return chimera::run(std::span(argv, argc).subspan(1));
 }

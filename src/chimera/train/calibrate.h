@@ -3,12 +3,13 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "chimera/comm/transport.h"
 #include "chimera/plan/profile.h"
-#include "chimera/train/layer_bench.h"
+#include "chimera/train/layer_rounds.h"
 
 namespace chimera {
 
@@ -20,6 +21,7 @@ struct CalibrateOptions {
   int cores = 1;                   // of this host
   double memory_bytes = 0;         // of one rank; 0 = not known
   double seconds = 0.5;            // at least, for each kind of measurement
+  int first_step = 0;              // of its votes and messages
   std::string machine;             // its name
   std::string description;
   std::string source;  // how it was measured
@@ -28,10 +30,35 @@ struct CalibrateOptions {
   std::function<void(double share, const std::string& next)> on_progress;
 };
 
-// All ranks call it; only rank 0's result counts. Times are those of one rank
-// that computes while the others wait; then as many as there are cores for
-// compute at once, which gives the contention. With a single rank there are no
-// links to measure: messages and sums are free then.
+// The parts of a calibration. All ranks take the same ones in the same order;
+// only rank 0's profile counts.
+class Calibration {
+ public:
+  Calibration(Transport& transport, const CalibrateOptions& options);
+
+  // For whoever measures in turns with something else; ends before the
+  // calibration does.
+  [[nodiscard]] std::unique_ptr<LayerRounds> layers(int micro_batch);
+  // On rank 0, in ascending order of micro-batches.
+  void add(const LayerRounds& rounds);
+  // Both at once: as many rounds as `seconds` wants.
+  void measure_layers(int micro_batch);
+  // With a single rank there are none: messages and sums are free then.
+  void measure_links();
+  [[nodiscard]] const Profile& profile() const { return profile_; }
+
+ private:
+  Transport& transport_;
+  const CalibrateOptions& options_;
+  Meeting meeting_;
+  Profile profile_;
+  std::vector<double> slowdowns_;  // by micro-batch
+  std::vector<double> updates_;
+};
+
+// Everything: times are those of one rank that computes while the others wait;
+// in turns with these, as many as there are cores for compute at once, which
+// gives the contention. All ranks call it; only rank 0's result counts.
 [[nodiscard]] Profile calibrate(Transport& transport,
                                 const CalibrateOptions& options);
 

@@ -235,6 +235,11 @@ class LayerBench::Pass {
 LayerBench::LayerBench(const LayerBenchOptions& options)
     : options_(options),
       blocks_(std::min(options.model.shape.layers, kMostBlocks)) {
+  // The weights do not matter; a rate and a number of steps must be there.
+  options_.train.lr = 1e-6;
+  options_.train.steps = 1;
+  options_.train.warmup = 0;
+  options_.train.decay = LrDecay::kConstant;
   ModelDetails details = options.model;
   details.shape.layers = blocks_;
   model_ = make_model(details);

@@ -146,11 +146,6 @@ Result<Ready> prepare(const RunRequest& request, bool as_ranks) {
   const long cores = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
   options.model = setup.model.details;
   options.train = config->train;
-  // The weights do not matter; a rate and a number of steps must be there.
-  options.train.lr = 1e-6;
-  options.train.steps = 1;
-  options.train.warmup = 0;
-  options.train.decay = LrDecay::kConstant;
   options.cores = static_cast<int>(cores);
   options.threads =
       config->train.threads.value_or(std::max(1, options.cores / ready.ranks));

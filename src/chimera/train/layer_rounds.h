@@ -1,0 +1,74 @@
+// The layers of a model at one micro-batch size, measured by all ranks of a
+// run together, a round at a time. Machines are faster at one moment than at
+// another: what is to be compared is measured in turns.
+#pragma once
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "chimera/comm/transport.h"
+#include "chimera/train/layer_bench.h"
+
+namespace chimera {
+
+// Where ranks wait for each other, at votes of their own steps.
+class Meeting {
+ public:
+  Meeting(Transport& transport, int first_step)
+      : transport_(transport), step_(first_step) {}
+
+  // A number that rank 0 has, on all ranks.
+  double agree(double number) {
+    transport_.start_vote(step_, {.loss = transport_.rank() == 0 ? number : 0});
+    return transport_.wait_vote(step_++).loss;
+  }
+  // The first of so many steps, for somebody else.
+  [[nodiscard]] int reserve(int steps) {
+    return std::exchange(step_, step_ + steps);
+  }
+  [[nodiscard]] int rank() const { return transport_.rank(); }
+  [[nodiscard]] int size() const { return transport_.size(); }
+
+ private:
+  Transport& transport_;
+  int step_;
+};
+
+[[nodiscard]] double median(std::vector<double> values);
+
+// Medians over the rounds.
+struct LayerSummary {
+  BenchTimes times;  // of a rank that computes while the others wait
+  std::array<double, kLayerKinds> spread = {};
+  double slowdown = 1;  // of a block while all cores compute
+};
+
+class LayerRounds {
+ public:
+  // `busy`: how many ranks the cores can serve at once. All ranks have one.
+  LayerRounds(Meeting& meeting, const LayerBenchOptions& options, int busy);
+
+  [[nodiscard]] int micro_batch() const { return micro_batch_; }
+  [[nodiscard]] const std::array<LayerBytes, kLayerKinds>& bytes() const {
+    return bytes_;
+  }
+  // Of one rank's share, once allocators and caches are warm.
+  [[nodiscard]] double seconds() const { return seconds_; }
+  // One rank alone, then all cores. All ranks call it.
+  void run();
+  // On rank 0.
+  [[nodiscard]] LayerSummary summary() const;
+
+ private:
+  Meeting& meeting_;
+  int micro_batch_;
+  int busy_;
+  LayerBench bench_;
+  std::array<LayerBytes, kLayerKinds> bytes_;
+  double seconds_ = 0;
+  std::vector<BenchTimes> alone_;
+  std::vector<BenchTimes> together_;  // of the same rounds
+};
+
+}  // namespace chimera
