@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <latch>
 #include <map>
 
 #include "chimera/exec/program.h"
@@ -168,21 +170,50 @@ TEST_F(Resume, WhatFailsAgainEndsTheRun) {
   config.run.recover = true;
   const Linears linears = make_linears(8);
   OwnModel own = model_from(linears);
+  std::atomic<bool> has_failed = false;  // one of the two holders is enough
   own.layers[5] =
       make_module_layer("layer5", linears[5].ptr(),
-                        [](torch::nn::LinearImpl& linear, const at::Tensor& x,
-                           const LayerContext& context) {
-                          if (context.step == 2)
+                        [&](torch::nn::LinearImpl& linear, const at::Tensor& x,
+                            const LayerContext& context) {
+                          if (context.step == 2 && !has_failed.exchange(true)) {
                             throw std::runtime_error("always here");
+                          }
                           return linear.forward(x).tanh();
                         });
   int recoveries = 0;
   const auto setup = setup_of(config, std::move(own));
-  EXPECT_THROW(
-      (void)train(*setup,
-                  {.on_recovered = [&](const Recovered&) { ++recoveries; }}),
-      std::runtime_error);
+  EXPECT_THROW((void)train(*setup, {.on_recovered =
+                                        [&](const Recovered&) {
+                                          ++recoveries;
+                                          has_failed = false;
+                                        }}),
+               std::runtime_error);
   EXPECT_EQ(recoveries, 1);
+}
+
+TEST_F(Resume, TwoFailedWorkersEndTheRunAtOnce) {
+  RunConfig config = config_of("chimera");
+  config.run.dir = run_dir_;
+  config.run.recover = true;
+  const Linears linears = make_linears(8);
+  OwnModel own = model_from(linears);
+  std::latch both(2);
+  own.layers[5] =
+      make_module_layer("layer5", linears[5].ptr(),
+                        [&](torch::nn::LinearImpl& linear, const at::Tensor& x,
+                            const LayerContext& context) {
+                          if (context.step == 2) {
+                            both.arrive_and_wait();
+                            throw std::runtime_error("on both workers");
+                          }
+                          return linear.forward(x).tanh();
+                        });
+  const auto setup = setup_of(config, std::move(own));
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_THROW((void)train(*setup, {}), std::runtime_error);
+  // Not after run.timeout_s, which is how long a lost rank is waited for.
+  EXPECT_LT(std::chrono::steady_clock::now() - start,
+            std::chrono::duration<double>(config.run.timeout_s / 3));
 }
 
 TEST_F(Resume, ReplicasThatDifferAreNamed) {

@@ -89,6 +89,7 @@ class Training {
   void run_rank(const RankSite& site);
   [[nodiscard]] int run_steps(const RankSite& site, Worker& worker,
                               RankState& state);
+  [[nodiscard]] Recovery recovery_without(int lost, int rank) const;
   void survive(const RankSite& site, Worker& worker, const RankState& state);
   [[nodiscard]] int wait_for_lost() const;
   void go_on_after(const std::string& reason);
@@ -223,8 +224,11 @@ void Training::run_rank(const RankSite& site) {
     lost_ = kAll;
     throw;
   } catch (const std::exception&) {
-    int nobody = kNobody;
-    lost_.compare_exchange_strong(nobody, rank);
+    int before = kNobody;
+    const bool is_first = lost_.compare_exchange_strong(before, rank);
+    if (!is_first && before >= 0 && setup_.recovers && state.saving) {
+      recovery_without(before, rank).renounce();
+    }
     throw;
   }
 }
@@ -260,22 +264,26 @@ int Training::run_steps(const RankSite& site, Worker& worker,
   return step;
 }
 
+Recovery Training::recovery_without(int lost, int rank) const {
+  std::vector<int> survivors;
+  for (int other = 0; other < ranks_; ++other) {
+    if (other != lost) survivors.push_back(other);
+  }
+  return Recovery(
+      {.run_dir = run_dir(),
+       .rank = rank,
+       .survivors = survivors,
+       .keep = setup_.config.run.keep,
+       .patience = std::chrono::duration<double>(setup_.config.run.timeout_s)});
+}
+
 // Another rank is lost: together the others save what all had agreed on.
 void Training::survive(const RankSite& site, Worker& worker,
                        const RankState& state) {
   const int rank = site.transport.rank();
   const int lost = site_.lost ? site_.lost() : wait_for_lost();
   if (lost < 0 || lost == rank) return;
-  std::vector<int> survivors;
-  for (int other = 0; other < ranks_; ++other) {
-    if (other != lost) survivors.push_back(other);
-  }
-  const Recovery recovery(
-      {.run_dir = run_dir(),
-       .rank = rank,
-       .survivors = survivors,
-       .keep = setup_.config.run.keep,
-       .patience = std::chrono::duration<double>(setup_.config.run.timeout_s)});
+  const Recovery recovery = recovery_without(lost, rank);
   const Testimony best =
       recovery.agree({worker.votes_read(), worker.last_vote()});
   const Program& program = state.programs->training;

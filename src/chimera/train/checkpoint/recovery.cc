@@ -37,6 +37,8 @@ Testimony from_text(const std::string& text) {
   return testimony;
 }
 
+constexpr const char* kLostToo = "lost too";
+
 // Sleeps until `is_there`; false if that takes too long.
 bool wait_until(std::chrono::duration<double> patience,
                 const std::function<bool()>& is_there) {
@@ -51,22 +53,34 @@ bool wait_until(std::chrono::duration<double> patience,
 
 }  // namespace
 
-Testimony Recovery::agree(const Testimony& mine) const {
-  const std::string folder = checkpoints_path(options_.run_dir) + "/.recovery";
-  const auto file_of = [&](int rank) {
-    return fmt::format("{}/rank-{:04}", folder, rank);
-  };
+std::string Recovery::file_of(int rank) const {
+  return fmt::format("{}/.recovery/rank-{:04}",
+                     checkpoints_path(options_.run_dir), rank);
+}
+
+void Recovery::speak(const std::string& words) const {
+  const std::string file = file_of(options_.rank);
   std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw IoError("cannot make " + folder + ": " + error.message());
-  write_file(file_of(options_.rank), to_text(mine));
+  fs::create_directories(fs::path(file).parent_path(), error);
+  if (error) throw IoError("cannot write " + file + ": " + error.message());
+  write_file(file, words);
+}
+
+void Recovery::renounce() const { speak(kLostToo); }
+
+Testimony Recovery::agree(const Testimony& mine) const {
+  speak(to_text(mine));
   Testimony best = mine;
+  std::error_code error;
   for (const int rank : options_.survivors) {
     const bool spoke = wait_until(
         options_.patience, [&] { return fs::exists(file_of(rank), error); });
     if (!spoke) throw IoError(fmt::format("rank {} said nothing", rank));
     const Result<std::string> text = read_file(file_of(rank));
     if (!text) throw IoError(to_string(text.errors().front()));
+    if (*text == kLostToo) {
+      throw IoError(fmt::format("rank {} has failed too", rank));
+    }
     const Testimony theirs = from_text(*text);
     if (theirs.steps > best.steps) best = theirs;
   }

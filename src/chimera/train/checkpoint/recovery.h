@@ -37,8 +37,11 @@ class Recovery {
   explicit Recovery(Options options) : options_(std::move(options)) {}
 
   // Of all survivors the one that knows most. Throws IoError, also when they
-  // have not all spoken in time.
+  // have not all spoken in time, or one of them is lost too.
   [[nodiscard]] Testimony agree(const Testimony& mine) const;
+
+  // Instead, by one that has failed itself: nobody need wait for it.
+  void renounce() const;
 
   // Writes this rank's part; the first of them commits. Returns the path of
   // the checkpoint once it is complete. Throws IoError.
@@ -46,6 +49,9 @@ class Recovery {
                                  const std::vector<StatePiece>& pieces) const;
 
  private:
+  void speak(const std::string& words) const;
+  [[nodiscard]] std::string file_of(int rank) const;
+
   Options options_;
 };
 
