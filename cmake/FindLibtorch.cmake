@@ -73,8 +73,15 @@ if(Libtorch_FOUND AND NOT TARGET Libtorch::Libtorch)
   # both.
   find_package(OpenMP REQUIRED)
   separate_arguments(_openmp UNIX_COMMAND "${OpenMP_CXX_FLAGS}")
+  # The wheel has headers of another fmt, without its library: the system's come
+  # first, alone in a folder of their own.
+  find_package(fmt REQUIRED)
+  get_target_property(_fmt fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/fmt_first)
+  file(CREATE_LINK ${_fmt}/fmt ${CMAKE_BINARY_DIR}/fmt_first/fmt SYMBOLIC)
   add_library(Libtorch::Libtorch INTERFACE IMPORTED)
   target_include_directories(Libtorch::Libtorch SYSTEM INTERFACE
+    ${CMAKE_BINARY_DIR}/fmt_first
     ${Libtorch_INCLUDE_DIR}
     ${Libtorch_INCLUDE_DIR}/torch/csrc/api/include)
   # libtorch.so has no symbols of its own and torch_cuda registers itself when
