@@ -112,7 +112,8 @@ int run(const std::vector<std::string>& arguments) {
   const auto setup = set_up_race(
       arguments[0], {std::next(arguments.begin()), arguments.end()});
   if (!setup) return 2;
-  std::vector<Core> cores(kCores, Core(*setup));
+  std::vector<Core> cores;
+  for (int core = 0; core < kCores; ++core) cores.emplace_back(*setup);
   MeetingPoint point(cores);
   std::vector<std::thread> threads;
   for (Core& core : cores) {

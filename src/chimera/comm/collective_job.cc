@@ -64,7 +64,8 @@ void CollectiveJob::gather(std::size_t begin, std::size_t end) const {
       return static_cast<std::byte*>(buffers_[member].data) + from * width;
     };
     for (int member = 0; member < members; ++member) {
-      if (member != owner) {
+      // Members that share their memory have it already.
+      if (at(member) != at(owner)) {
         std::memcpy(at(member), at(owner), (to - from) * width);
       }
     }

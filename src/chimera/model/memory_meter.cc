@@ -110,6 +110,10 @@ void claim(const at::Tensor& tensor) { move_to(tensor, current_meter()); }
 
 void disclaim(const at::Tensor& tensor) { move_to(tensor, nobody()); }
 
+void count_too(const at::Tensor& tensor) {
+  current_meter()->add(static_cast<std::int64_t>(tensor.nbytes()));
+}
+
 const MemoryMeter& unclaimed_memory() { return *nobody(); }
 
 }  // namespace chimera

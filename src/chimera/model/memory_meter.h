@@ -49,6 +49,10 @@ void claim(const at::Tensor& tensor);
 // For nobody's.
 void disclaim(const at::Tensor& tensor);
 
+// Counts as much for the meter of this thread, for good: of memory that ranks
+// share, each is charged what it would need by itself.
+void count_too(const at::Tensor& tensor);
+
 // Of blocks without a meter, since the first MeterScope.
 [[nodiscard]] const MemoryMeter& unclaimed_memory();
 

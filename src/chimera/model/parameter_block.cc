@@ -83,13 +83,20 @@ NumberBuffer ParameterBlock::value_buffer(const BlockValues& values) const {
   return buffer_of(values.flat);
 }
 
-BlockValues ParameterBlock::make_values(
-    const ParameterInit& init, const std::vector<at::Tensor>& owned) const {
-  BlockValues values{.flat = at::zeros_like(gradient_)};
+at::Tensor ParameterBlock::make_numbers(const ParameterInit& init) const {
+  at::Tensor numbers = at::zeros_like(gradient_);
   for (std::size_t i = 0; i < specs_.size(); ++i) {
-    at::Tensor place = view(values.flat, i);
+    view(numbers, i).copy_(init(specs_[i]));
+  }
+  return numbers;
+}
+
+BlockValues ParameterBlock::values_in(
+    const at::Tensor& numbers, const std::vector<at::Tensor>& owned) const {
+  BlockValues values{.flat = numbers};
+  for (std::size_t i = 0; i < specs_.size(); ++i) {
+    const at::Tensor place = view(values.flat, i);
     at::Tensor leaf = owned.empty() ? at::Tensor() : owned[i];
-    place.copy_(init(specs_[i]));
     if (leaf.defined()) {
       leaf.set_data(place);
     } else {

@@ -52,7 +52,14 @@ class ParameterBlock {
   // Values from `init`. Where a layer owns a tensor, that one takes them and
   // lies in the block from then on.
   [[nodiscard]] BlockValues make_values(
-      const ParameterInit& init, const std::vector<at::Tensor>& owned) const;
+      const ParameterInit& init, const std::vector<at::Tensor>& owned) const {
+    return values_in(make_numbers(init), owned);
+  }
+  // The same in two halves: the numbers, which holders may share, and what a
+  // holder has of its own.
+  [[nodiscard]] at::Tensor make_numbers(const ParameterInit& init) const;
+  [[nodiscard]] BlockValues values_in(
+      const at::Tensor& numbers, const std::vector<at::Tensor>& owned) const;
   // A new version with the same values.
   [[nodiscard]] BlockValues copy_values(const BlockValues& values) const;
 

@@ -86,6 +86,11 @@ class TorchCompute final : public StageCompute {
   [[nodiscard]] bool updates_tied(int stage) const {
     return tied_ && stage == tied_stage_;
   }
+  // Whoever looks at gradients sees the weights that they belong to, which
+  // another holder may be updating already.
+  [[nodiscard]] bool shares_weights() const {
+    return options_.shard_update && !is_asynchronous_ && !options_.on_gradient;
+  }
   [[nodiscard]] int parts(const Work& work) const {
     return work.training ? options_.schedule.parts : 1;
   }
@@ -208,7 +213,9 @@ void TorchCompute::make_stages(const std::vector<int>& stages) {
 }
 
 WeightsPtr TorchCompute::initial_weights(int stage) {
-  auto weights = stages_[stage]->make_weights(options_.init, &tied_values_);
+  auto weights = stages_[stage]->make_weights(
+      options_.init, &tied_values_,
+      shares_weights() ? options_.shared.get() : nullptr);
   newest_[stage] = weights.get();
   return weights;
 }
@@ -218,13 +225,13 @@ WeightsPtr TorchCompute::initial_previous(int stage) {
   if (!is_asynchronous_ || updates_each_micro_) return nullptr;
   const RestoredState& saved = *options_.restored;
   if (!saved.has_previous) {
-    return stages_[stage]->make_weights(options_.init, &tied_values_);
+    return stages_[stage]->make_weights(options_.init, &tied_values_, nullptr);
   }
   return stages_[stage]->make_weights(
       [&](const ParameterSpec& spec) {
         return saved.read(kPreviousKind, spec);
       },
-      &tied_values_);
+      &tied_values_, nullptr);
 }
 
 std::vector<StatePiece> TorchCompute::state(const StateOrder& order) {

@@ -12,6 +12,7 @@
 #include "chimera/model/model.h"
 #include "chimera/model/optimizer.h"
 #include "chimera/model/parameter_block.h"
+#include "chimera/model/shared_weights.h"
 
 namespace chimera {
 
@@ -44,6 +45,8 @@ struct TorchComputeOptions {
   // Where a run goes on; else null. `init` gives its weights.
   std::shared_ptr<const RestoredState> restored;
   std::int64_t sample_shift = 0;  // of the numbers of its samples
+  // Of the ranks of this process; null: each has weights of its own.
+  std::shared_ptr<SharedWeights> shared;
   // Called before each update, on the rank's own thread; may be empty.
   std::function<void(const GradientView& view)> on_gradient;
 };

@@ -79,7 +79,8 @@ std::vector<std::vector<at::Tensor>> TorchStage::by_layer(
 }
 
 std::shared_ptr<TorchWeights> TorchStage::make_weights(
-    const ParameterInit& init, const BlockValues* tied) const {
+    const ParameterInit& init, const BlockValues* tied,
+    SharedWeights* shared) const {
   std::map<std::string, at::Tensor> by_name;
   for (const Layer* layer : layers_) {
     const std::vector<at::Tensor> tensors = layer->own_weights();
@@ -93,7 +94,10 @@ std::shared_ptr<TorchWeights> TorchStage::make_weights(
     owned.push_back(by_name[spec.name]);
   }
   auto weights = std::make_shared<TorchWeights>();
-  weights->own = block_.make_values(init, owned);
+  const auto make = [&] { return block_.make_numbers(init); };
+  const bool shares = shared != nullptr && options_.sharing.holders > 1;
+  weights->own = block_.values_in(
+      shares ? shared->get(options_.first_layer, make) : make(), owned);
   weights->by_layer = by_layer(weights->own, tied);
   return weights;
 }

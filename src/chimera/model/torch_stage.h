@@ -12,6 +12,7 @@
 #include "chimera/exec/stage_compute.h"
 #include "chimera/model/layer.h"
 #include "chimera/model/parameter_block.h"
+#include "chimera/model/shared_weights.h"
 
 namespace chimera {
 
@@ -55,9 +56,11 @@ class TorchStage {
   [[nodiscard]] ParameterBlock& block() { return block_; }
   [[nodiscard]] ParameterBlock* tied() const { return options_.tied; }
 
-  // `tied` are the values of tied(), where there is one.
+  // `tied` are the values of tied(), where there is one. With `shared` the
+  // stage's own lie where all holders of this process have them.
   [[nodiscard]] std::shared_ptr<TorchWeights> make_weights(
-      const ParameterInit& init, const BlockValues* tied) const;
+      const ParameterInit& init, const BlockValues* tied,
+      SharedWeights* shared) const;
   [[nodiscard]] std::shared_ptr<TorchWeights> copy_weights(
       const TorchWeights& weights) const;
 

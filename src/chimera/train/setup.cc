@@ -217,6 +217,7 @@ TorchComputeOptions compute_options(const RunSetup& setup,
           .shard_update = train.shard_update,
           .restored = setup.start.restored,
           .sample_shift = setup.start.sample_shift,
+          .shared = std::make_shared<SharedWeights>(),
           .on_gradient = {}};
 }
 

@@ -117,7 +117,7 @@ class Reference {
           .at(spec.name)
           .weights;
     };
-    const auto weights = stage_.make_weights(weights_then, nullptr);
+    const auto weights = stage_.make_weights(weights_then, nullptr, nullptr);
     Result result;
     for (const TensorBatch& batch : updates.batches(update)) {
       StageGraph graph;

@@ -1,0 +1,40 @@
+// Where the ranks of one process keep one copy of a stage's weights: each
+// updates its shard of it, and nothing is left to gather.
+//
+// Safe in synchronous schedules with sharded updates: an update comes after the
+// sum of its stage's gradients, so after the last backward of every holder, and
+// the next forward waits for the updates of all shards.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <map>
+#include <mutex>
+
+#include "chimera/model/memory_meter.h"
+
+namespace chimera {
+
+class SharedWeights {
+ public:
+  // The numbers of the stage that begins with `first_layer`; made by whoever
+  // asks first, and counted for everybody who asks. Any thread.
+  [[nodiscard]] at::Tensor get(int first_layer,
+                               const std::function<at::Tensor()>& make) {
+    const std::lock_guard lock(mutex_);
+    at::Tensor& numbers = numbers_[first_layer];
+    if (!numbers.defined()) {
+      numbers = make();
+      disclaim(numbers);
+    }
+    count_too(numbers);
+    return numbers;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<int, at::Tensor> numbers_;
+};
+
+}  // namespace chimera
