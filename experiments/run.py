@@ -6,10 +6,12 @@
 
 Without FIGURE all of recipes.py. Each row is `chimera simulate` on a built-in
 profile; nothing is trained. Ratios are against the first row, and stand next to
-those of the published values. The pictures are FOLDER/figure_<N>.svg.
+those of the published values. `formula` is what the paper's performance model
+says of a step, against the simulator. The pictures are FOLDER/figure_<N>.svg.
 """
 import argparse
 import json
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -69,7 +71,14 @@ def predicted(figure, row, result):
     return samples / result["period"]
 
 
-def table(figure, values):
+def formula_error(result):
+    """Of the paper's formula against the simulator, where it has a form."""
+    if "paper" not in result:
+        return None
+    return result["paper"] / result["period"] - 1
+
+
+def table(figure, values, errors):
     memory = figure.get("what") == "memory"
     unit = "GB" if memory else "samples/s"
     first = figure["rows"][0]
@@ -77,8 +86,9 @@ def table(figure, values):
     if "assumed" in figure:
         lines += [f"Assumed: {figure['assumed']}.", ""]
     lines += [f"| layout | predicted {unit} | published | predicted/published | "
-              "first over it, predicted | published |", "|---|---|---|---|---|---|"]
-    for row, value in zip(figure["rows"], values):
+              "first over it, predicted | published | formula |",
+              "|---|---|---|---|---|---|---|"]
+    for row, value, error in zip(figure["rows"], values, errors):
         published = row["published"]
         ratio = figure.get("ratios", {}).get(row["label"])
         if ratio is None and published and first["published"]:
@@ -86,7 +96,8 @@ def table(figure, values):
         lines.append(
             f"| {row['label']} | {value:.1f} | {published or ''} | "
             f"{f'{value / published:.2f}' if published else ''} | "
-            f"{values[0] / value:.2f} | {f'{ratio:.2f}' if ratio else ''} |")
+            f"{values[0] / value:.2f} | {f'{ratio:.2f}' if ratio else ''} | "
+            f"{'' if error is None else f'{100 * error:+.1f} %'} |")
     order = sorted(range(len(values)), key=lambda i: -values[i])
     with_both = [i for i in order if figure["rows"][i]["published"]]
     known = sorted(with_both, key=lambda i: -figure["rows"][i]["published"])
@@ -140,12 +151,20 @@ def main():
     folder = Path(options.output)
     folder.mkdir(parents=True, exist_ok=True)
     simulator = Simulator(options.binary, options.profile)
+    of_formula = []
     for name in options.figures or FIGURES:
         figure = FIGURES[name]
-        values = [predicted(figure, row, simulator.run(figure, row))
-                  for row in figure["rows"]]
-        print(table(figure, values), flush=True)
+        results = [simulator.run(figure, row) for row in figure["rows"]]
+        values = [predicted(figure, row, result)
+                  for row, result in zip(figure["rows"], results)]
+        errors = [formula_error(result) for result in results]
+        print(table(figure, values, errors), flush=True)
+        of_formula += [abs(error) for error in errors if error is not None]
         (folder / f"figure_{name}.svg").write_text(picture(figure, values))
+    if of_formula:
+        print(f"The paper's formula against the simulator, {len(of_formula)} "
+              f"layouts: median {100 * statistics.median(of_formula):.1f} %, "
+              f"worst {100 * max(of_formula):.1f} %")
 
 
 if __name__ == "__main__":

@@ -211,6 +211,13 @@ class Simulate(Base):
                         one["makespan"])
         self.assertIn("MB", self.ok("simulate", *layout))
 
+    def test_the_papers_formula_stands_beside(self):
+        layout = ["--depth", 4, "--micros", 8, "--model", "bert-48"]
+        data = self.simulated("1f1b", *layout)
+        self.assertLess(abs(data["paper"] / data["period"] - 1), 0.05)
+        self.assertIn("paper's form", self.ok("simulate", "1f1b", *layout))
+        self.assertNotIn("paper", self.simulated("zb-h1", *layout))
+
     def test_what_a_run_will_take(self):
         """The run.toml that plan writes is simulated as it was judged."""
         path = self.folder / "judged.toml"

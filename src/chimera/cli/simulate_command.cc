@@ -11,6 +11,7 @@
 #include "chimera/cli/flags.h"
 #include "chimera/cli/machine.h"
 #include "chimera/cli/simulation_text.h"
+#include "chimera/plan/paper_model.h"
 #include "chimera/schedule/forms.h"
 #include "chimera/schedule/validate.h"
 #include "chimera/simulate/simulate.h"
@@ -44,6 +45,16 @@ struct SimulateCommand {
   }
   [[nodiscard]] SimulateOptions read_options(Values& values) const;
 };
+
+// Of a real model, where the paper's formula knows the layout.
+std::optional<double> paper_step(const ScheduleRequest& request,
+                                 const Costs& costs) {
+  if (!path_counts(request.spec, false)) return std::nullopt;
+  return paper_time(request.spec, costs,
+                    {.recompute = request.lowering.recompute,
+                     .sync = request.lowering.sync})
+      .total();
+}
 
 std::string render(const SimulationView& view, const std::string& as) {
   if (as == "text") return simulation_text(view);
@@ -180,14 +191,17 @@ int SimulateCommand::run(const CLI::App& command) const {
   if (!schedule) return print_errors(schedule.errors());
   options.cap = made.cap;
   const Simulation simulation = simulate(*schedule, made.costs, options);
-  write_result(render({.schedule = *schedule,
-                       .simulation = simulation,
-                       .cap = made.cap,
-                       .peak_bytes = on ? on->peak_bytes(*schedule)
-                                        : std::vector<double>(),
-                       .in_seconds = on.has_value()},
-                      as),
-               output);
+  write_result(
+      render(
+          {.schedule = *schedule,
+           .simulation = simulation,
+           .cap = made.cap,
+           .peak_bytes = on ? on->peak_bytes(*schedule) : std::vector<double>(),
+           .in_seconds = on.has_value(),
+           .paper = on && flags.any_given() ? paper_step(request, made.costs)
+                                            : std::nullopt},
+          as),
+      output);
   return kExitDone;
 }
 

@@ -109,6 +109,12 @@ std::string simulation_text(const SimulationView& view) {
                         shown_time(simulation.period, view),
                         simulation.trace.steps);
   }
+  if (view.paper) {
+    text +=
+        fmt::format("paper's form   {}   ({:+.1f} % against the simulator)\n",
+                    shown_time(*view.paper, view),
+                    100 * (*view.paper / simulation.period - 1));
+  }
   text += "critical path  " + critical_path(view) + "\n\n";
   return text + worker_table(view);
 }
@@ -131,10 +137,12 @@ std::string simulation_json(const SimulationView& view) {
   }
   return fmt::format(
       "{{\"makespan\":{},\"ideal\":{},\"bound\":{},\"bubble_ratio\":{},"
-      "\"steps\":{},\"period\":{},\n \"workers\":[\n  {}]}}\n",
+      "\"steps\":{},\"period\":{},{}\n \"workers\":[\n  {}]}}\n",
       number(simulation.makespan), number(simulation.ideal),
       number(simulation.bound), number(simulation.bubble_ratio),
-      simulation.trace.steps, number(simulation.period), join(rows, ",\n  "));
+      simulation.trace.steps, number(simulation.period),
+      view.paper ? "\"paper\":" + number(*view.paper) + "," : "",
+      join(rows, ",\n  "));
 }
 
 }  // namespace chimera

@@ -16,6 +16,7 @@ struct SimulationView {
   std::optional<double> cap;       // what the bound was taken for
   std::vector<double> peak_bytes;  // [worker]; empty where nobody knows
   bool in_seconds = false;         // else times have no unit
+  std::optional<double> paper;     // a step by the paper's formula
 };
 
 [[nodiscard]] std::string simulation_text(const SimulationView& view);
