@@ -14,6 +14,8 @@
 namespace chimera {
 namespace {
 
+using CheckpointPtr = std::shared_ptr<const Checkpoint>;
+
 std::map<std::string, ParameterSpec> parameters_of(const Model& model) {
   std::map<std::string, ParameterSpec> parameters;
   for (const auto& layer : model.layers) {
@@ -100,8 +102,31 @@ void note_changes(RunSetup& setup, const Manifest& manifest) {
   }
 }
 
-StartPoint start_at(const RunSetup& setup,
-                    const std::shared_ptr<const Checkpoint>& checkpoint) {
+// Open, and of this model, optimizer and length.
+Result<CheckpointPtr> open_fitting(const RunSetup& setup,
+                                   const std::string& path) {
+  Result<Checkpoint> opened = Checkpoint::open(path);
+  if (!opened) return opened.errors();
+  auto checkpoint =
+      std::make_shared<const Checkpoint>(std::move(opened).value());
+  const auto parameters = parameters_of(setup.model);
+  Diagnostics errors = check_model(*checkpoint, parameters);
+  if (errors.empty()) {
+    errors = check_optimizer(*checkpoint, parameters, setup.config.train);
+  }
+  const int step = checkpoint->manifest().step;
+  if (step > *setup.config.train.steps) {
+    errors.push_back({.code = "E586",
+                      .where = path,
+                      .found = fmt::format("step {}", step),
+                      .needed = fmt::format("is beyond train.steps = {}",
+                                            *setup.config.train.steps)});
+  }
+  if (!errors.empty()) return errors;
+  return checkpoint;
+}
+
+StartPoint start_at(const RunSetup& setup, const CheckpointPtr& checkpoint) {
   const Manifest& manifest = checkpoint->manifest();
   StartPoint start{.step = manifest.step};
   start.sample_shift = manifest.samples - manifest.step * setup.global_batch();
@@ -124,33 +149,16 @@ StartPoint start_at(const RunSetup& setup,
 }  // namespace
 
 Result<StartPoint> read_start(const RunSetup& setup, const std::string& path) {
-  Result<Checkpoint> opened = Checkpoint::open(path);
-  if (!opened) return opened.errors();
-  const auto checkpoint =
-      std::make_shared<const Checkpoint>(std::move(opened).value());
-  const auto parameters = parameters_of(setup.model);
-  Diagnostics errors = check_model(*checkpoint, parameters);
-  if (errors.empty()) {
-    errors = check_optimizer(*checkpoint, parameters, setup.config.train);
-  }
-  const int step = checkpoint->manifest().step;
-  if (step > *setup.config.train.steps) {
-    errors.push_back({.code = "E586",
-                      .where = path,
-                      .found = fmt::format("step {}", step),
-                      .needed = fmt::format("is beyond train.steps = {}",
-                                            *setup.config.train.steps)});
-  }
-  if (!errors.empty()) return errors;
-  return start_at(setup, checkpoint);
+  const Result<CheckpointPtr> checkpoint = open_fitting(setup, path);
+  if (!checkpoint) return checkpoint.errors();
+  return start_at(setup, *checkpoint);
 }
 
 Diagnostics set_up_resume(RunSetup& setup, const std::string& path) {
-  Result<StartPoint> start = read_start(setup, path);
-  if (!start) return start.errors();
-  setup.start = std::move(start).value();
-  const Result<Checkpoint> opened = Checkpoint::open(path);
-  if (opened) note_changes(setup, opened->manifest());
+  const Result<CheckpointPtr> checkpoint = open_fitting(setup, path);
+  if (!checkpoint) return checkpoint.errors();
+  setup.start = start_at(setup, *checkpoint);
+  note_changes(setup, (*checkpoint)->manifest());
   return {};
 }
 

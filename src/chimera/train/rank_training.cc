@@ -1,0 +1,346 @@
+#include "chimera/train/rank_training.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <future>
+#include <limits>
+
+#include "chimera/exec/gather.h"
+#include "chimera/schedule/forms.h"
+#include "chimera/simulate/simulate.h"
+#include "chimera/trace/measure.h"
+#include "chimera/trace/merge.h"
+#include "chimera/train/learning_rate.h"
+#include "chimera/train/replicas.h"
+#include "chimera/train/run_schedule.h"
+
+namespace chimera {
+namespace {
+
+// Keeps the messages of evaluations apart from those of training.
+constexpr int kEvaluationOffset = 1 << 30;
+// And those that bring everything to rank 0 (collect.h) from both.
+constexpr int kPeaks = kEvaluationOffset - 10;
+constexpr int kWeights = kEvaluationOffset - 11;
+constexpr int kReplanned = kEvaluationOffset - 12;
+// Of comparisons: one for each step, downwards.
+constexpr int kReplicas = -(1 << 30);
+
+}  // namespace
+
+// What a rank runs: the schedule, and its forwards for evaluations.
+struct RankTraining::Programs {
+  Programs(Schedule lowered, int rank)
+      : schedule(std::move(lowered)),
+        forwards(forward_only(schedule)),
+        training(schedule, rank),
+        evaluation(forwards, rank) {}
+
+  Schedule schedule;
+  Schedule forwards;
+  Program training;
+  Program evaluation;
+};
+
+RankTraining::RankTraining(const RankContext& context, const RankSite& site)
+    : setup_(context.setup),
+      hooks_(context.hooks),
+      site_(context.site),
+      start_(context.start),
+      options_(context.options),
+      run_dir_(context.run_dir),
+      transport_(site.transport),
+      compute_(site.compute),
+      rank_(site.transport.rank()),
+      worker_(transport_, compute_,
+              {.recorder = {.keep_events = keeps_events()},
+               .on_vote = [this](const VoteResult& vote) { note_vote(vote); },
+               .on_ballot = [this](Ballot& ballot) { add_to_ballot(ballot); },
+               .flight = hooks_.flight ? hooks_.flight(rank_) : nullptr,
+               .rank_names = site_.rank_names,
+               .steps_before = start_.step}),
+      last_vote_(Clock::now()) {
+  if (options_ != nullptr && !run_dir_.empty()) {
+    saving_.emplace(setup_, start_, run_dir_, transport_, hooks_.saves);
+  }
+  const bool is_later = setup_.later && start_.step >= replan_step();
+  programs_ = std::make_unique<Programs>(
+      is_later ? *setup_.later : setup_.schedule, rank_);
+}
+
+RankTraining::~RankTraining() = default;
+
+void RankTraining::run(TrainOutcome& outcome) {
+  if (keeps_events()) clock_.emplace(transport_);
+  const int steps = run_steps();
+  if (saving_) saving_->finish();
+  note_outcome(steps, outcome);
+  if (setup_.config.run.trace) {
+    Trace trace = gather_trace(programs_->schedule, steps);
+    if (rank_ == 0) {
+      outcome.trace = std::move(trace);
+      outcome.schedule = programs_->schedule;
+    }
+  }
+  collect_rest(outcome);
+}
+
+Recovery RankTraining::recovery_without(int lost) const {
+  std::vector<int> survivors;
+  for (int other = 0; other < transport_.size(); ++other) {
+    if (other != lost) survivors.push_back(other);
+  }
+  return Recovery(
+      {.run_dir = run_dir_,
+       .rank = rank_,
+       .survivors = survivors,
+       .keep = setup_.config.run.keep,
+       .patience = std::chrono::duration<double>(setup_.config.run.timeout_s)});
+}
+
+void RankTraining::renounce(int lost) const {
+  if (saving_ && lost >= 0) recovery_without(lost).renounce();
+}
+
+std::optional<Recovered> RankTraining::survive(int lost) {
+  if (!saving_ || lost < 0 || lost == rank_) return std::nullopt;
+  const Recovery recovery = recovery_without(lost);
+  const Testimony best =
+      recovery.agree({worker_.votes_read(), worker_.last_vote()});
+  const Program& program = programs_->training;
+  worker_.finish_updates(program, best.steps, best.vote);
+  const std::string path = recovery.save(
+      manifest_head(setup_, start_, {best.steps, compute_.updates()}),
+      worker_.state(program, lost));
+  return Recovered{.rank = lost, .step = best.steps, .path = path};
+}
+
+void RankTraining::note_outcome(int steps, TrainOutcome& outcome) const {
+  if (rank_ != 0 && site_.own == nullptr) return;
+  outcome.steps = steps;
+  outcome.bad = bad_;
+  outcome.interrupted = stopped_ && !bad_;
+  outcome.wants_save = wants_save_ && saving_.has_value();
+  if (rank_ != 0 || !saving_) return;
+  outcome.has_unsaved = saving_->has_failed();
+  if (saving_->saved_step() > 0) outcome.saved = saving_->saved_step();
+}
+
+// Returns the steps done.
+int RankTraining::run_steps() {
+  const int steps = *setup_.config.train.steps;
+  int step = start_.step;
+  while (step < steps && !stopped_) {
+    step = worker_.run(programs_->training,
+                       {.first = step, .end = next_stop(step)});
+    if (is_evaluated(step) && !bad_) evaluate(step);
+    tell();
+    if (is_compared(step)) {
+      compare_replicas({*options_, programs_->training, step, kReplicas - step},
+                       worker_, transport_);
+      last_vote_ = Clock::now();
+    }
+    if (is_saved(step)) {
+      saving_->save({step, compute_.updates()},
+                    worker_.state(programs_->training));
+    }
+    const bool ends = step == steps || stopped_ || bad_;
+    if (step == replan_step() && !ends) {
+      programs_ = std::make_unique<Programs>(replan(), rank_);
+    }
+  }
+  return step;
+}
+
+void RankTraining::add_to_ballot(Ballot& ballot) {
+  const Wish wish = hooks_.wish ? hooks_.wish() : Wish::kGoOn;
+  if (wish != Wish::kGoOn) ballot.stop += 1;
+  if (wish == Wish::kSaveAndEnd) ballot.save += 1;
+  if (saving_) saving_->add_to(ballot);
+}
+
+// Whether a checkpoint follows once so many steps are done: also at the end, so
+// that a run can be continued with more steps.
+bool RankTraining::is_saved(int steps_done) const {
+  if (!saving_ || bad_) return false;
+  if (stopped_ && wants_save_) return true;
+  const int every = setup_.config.run.save_every;
+  return every > 0 && (steps_done % every == 0 || stopped_ ||
+                       steps_done == *setup_.config.train.steps);
+}
+
+// Nothing is saved that has not been compared.
+bool RankTraining::is_compared(int steps_done) const {
+  if (options_ == nullptr || bad_) return false;
+  const int every = setup_.config.run.check_every;
+  return is_saved(steps_done) || (every > 0 && steps_done % every == 0);
+}
+
+// Training pauses for evaluations, comparisons, to save, and to plan again.
+int RankTraining::next_stop(int step) const {
+  int stop = *setup_.config.train.steps;
+  if (saving_) stop = std::min(stop, saving_->next(step));
+  const int every = setup_.config.train.eval_every;
+  if (every > 0 && setup_.evaluation) {
+    stop = std::min(stop, (step / every + 1) * every);
+  }
+  const int compare_every = setup_.config.run.check_every;
+  if (options_ != nullptr && compare_every > 0) {
+    stop = std::min(stop, (step / compare_every + 1) * compare_every);
+  }
+  return step < replan_step() ? std::min(stop, replan_step()) : stop;
+}
+
+// After so many steps of this run; but to repeat an earlier choice, when it was
+// made.
+int RankTraining::replan_step() const {
+  const int after = setup_.config.schedule.replan_after;
+  if (after == 0) return 0;
+  return setup_.later ? after : start_.step + after;
+}
+
+bool RankTraining::keeps_events() const {
+  return setup_.config.run.trace || setup_.config.schedule.replan_after > 0;
+}
+
+// Rank 0 plans with what all have measured, and tells all.
+Schedule RankTraining::replan() {
+  const int steps = replan_step();
+  const Trace trace = gather_trace(setup_.schedule, steps);
+  worker_.recorder().forget(/*keep=*/setup_.config.run.trace);
+  Replanned next{.step = steps, .is_repeated = setup_.later.has_value()};
+  std::future<std::string> text;
+  if (transport_.rank() == 0) {
+    text = std::async(std::launch::async, [&] {
+      const Costs costs = measured_costs(setup_.schedule, trace);
+      next.lowered = setup_.later ? *setup_.later : planned_for(costs);
+      next.before_s = simulate(setup_.schedule, costs, {.steps = 5}).period;
+      next.after_s = simulate(next.lowered, costs, {.steps = 5}).period;
+      return to_sched(next.lowered);
+    });
+  }
+  const auto patience =
+      std::chrono::duration<double>(setup_.config.run.timeout_s) / 4;
+  const std::string order =
+      spread_text(transport_, std::move(text), patience, kReplanned);
+  if (transport_.rank() == 0 && hooks_.on_replan) hooks_.on_replan(next);
+  last_vote_ = Clock::now();
+  return parse_schedule(order, "the planned order").value();
+}
+
+Schedule RankTraining::planned_for(const Costs& costs) const {
+  return make_replanned_schedule(setup_.config, {.tied = setup_.tied,
+                                                 .costs = &costs,
+                                                 .running = &setup_.schedule})
+      .value();
+}
+
+int RankTraining::evaluation_steps() const {
+  return static_cast<int>(std::max<std::int64_t>(
+      1, setup_.evaluation->num_samples() / setup_.global_batch()));
+}
+
+bool RankTraining::is_evaluated(int steps_done) const {
+  const int every = setup_.config.train.eval_every;
+  return every > 0 && setup_.evaluation &&
+         (steps_done % every == 0 || steps_done == *setup_.config.train.steps);
+}
+
+void RankTraining::evaluate(int steps_done) {
+  evaluating_ = true;
+  evaluation_loss_ = 0;
+  const int batches = evaluation_steps();
+  worker_.run(programs_->evaluation, {.end = batches,
+                                      .training = false,
+                                      .offset = kEvaluationOffset,
+                                      .after = steps_done});
+  evaluating_ = false;
+  last_vote_ = Clock::now();
+  if (report_) {
+    report_->evaluation_loss = evaluation_loss_ / batches;
+  }
+}
+
+void RankTraining::tell() {
+  if (report_ && hooks_.on_step) hooks_.on_step(*report_);
+  report_.reset();
+}
+
+void RankTraining::note_vote(const VoteResult& result) {
+  const Ballot& vote = result.ballot;
+  if (evaluating_) {
+    evaluation_loss_ += vote.loss;
+    return;
+  }
+  const bool bad = is_bad(vote);
+  if (bad && setup_.config.train.on_nan == OnNan::kStop && !bad_) {
+    bad_ = BadStep{.step = result.step + 1};
+    if (vote.bad_at != Ballot::kNowhere) {
+      bad_->place = bad_place(vote.bad_at, setup_.schedule);
+    }
+  }
+  if (vote.stop > 0) stopped_ = true;
+  if (vote.save > 0) wants_save_ = true;
+  if (saving_) saving_->note(vote);
+  if (rank_ != 0) return;
+  StepReport report = report_of(result);
+  report.skipped = bad && setup_.config.train.on_nan == OnNan::kSkip;
+  report_ = report;
+  if (!is_evaluated(report.step)) tell();
+}
+
+StepReport RankTraining::report_of(const VoteResult& result) {
+  const double step_s =
+      std::chrono::duration<double>(result.started - last_vote_).count();
+  last_vote_ = result.started;
+  const double busy = result.ballot.busy_s / (transport_.size() * step_s);
+  StepReport report{.step = result.step + 1,
+                    .loss = result.ballot.loss,
+                    .grad_norm = std::sqrt(result.ballot.squared_norm),
+                    .step_s = step_s,
+                    .bubble = std::max(0.0, 1 - busy)};
+  if (setup_.is_emulated()) return report;
+  report.lr = learning_rate(setup_.config.train, result.step);
+  report.tokens = setup_.global_batch() * setup_.model.details.shape.seq;
+  report.tokens_per_s = static_cast<double>(report.tokens) / step_s;
+  return report;
+}
+
+// Empty but on rank 0. REQUIRES: all kept events are of `schedule`.
+Trace RankTraining::gather_trace(const Schedule& schedule, int steps) {
+  std::vector<std::vector<Event>> events =
+      clock_->gather(worker_.recorder().events());
+  if (events.empty()) return {};
+  double first = std::numeric_limits<double>::infinity();
+  for (const std::vector<Event>& of_rank : events) {
+    for (const Event& event : of_rank) first = std::min(first, event.start);
+  }
+  for (std::vector<Event>& of_rank : events) {
+    for (Event& event : of_rank) {
+      event.start -= first;
+      event.end -= first;
+    }
+  }
+  return merge_ranks(schedule, events, steps);
+}
+
+void RankTraining::collect_rest(TrainOutcome& outcome) {
+  const std::vector<std::vector<double>> peaks = gather_values(
+      transport_,
+      std::vector<double>{worker_.peak_activations(),
+                          static_cast<double>(compute_.peak_bytes())},
+      kPeaks);
+  std::vector<NamedTensor> weights;
+  if (options_ != nullptr)
+    weights = collect_weights(*options_, worker_, transport_, kWeights);
+  if (transport_.rank() != 0) return;
+  for (const std::vector<double>& peak : peaks) {
+    outcome.peaks.push_back(peak[0]);
+    outcome.peak_bytes.push_back(peak[1]);
+  }
+  outcome.weights = std::move(weights);
+}
+
+}  // namespace chimera
