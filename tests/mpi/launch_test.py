@@ -248,8 +248,8 @@ class Trains(Base):
         self.assertEqual(job.said("stdout"), {0: f"runs/{made.name}\n"})
         self.assertEqual(list(job.said()), [0])
         self.assertEqual(sorted(os.listdir(made)), [
-            "config.toml", "metrics.jsonl", "schedule.sched", "state.json",
-            "timeline.svg", "trace.json", "weights"])
+            "config.toml", "memory.json", "metrics.jsonl", "schedule.sched",
+            "state.json", "timeline.svg", "trace.json", "weights"])
         detected = r"^chimera: 4 workers as MPI ranks on 1 host \(mpirun, " \
                    r"Open MPI v[\d.]+\), 2 pipes, 4 stages"
         self.assertEqual(len(re.findall(detected, job.says(0), re.M)), 1,
