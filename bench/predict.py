@@ -33,7 +33,7 @@ MODELS = {
     "gpt2": dict(kind="gpt2", layers=8, hidden=256, heads=4, vocab=512, seq=128),
     "bert": dict(kind="bert", layers=8, hidden=256, heads=4, vocab=512, seq=128),
 }
-BLOCK_SECONDS = 1.0
+BLOCK_SECONDS = 1.5
 PLAN_STEPS = 2  # of a block
 
 
@@ -272,7 +272,7 @@ def main():
     parser.add_argument("binary")
     parser.add_argument("--only", choices=["real", "shared", "emulated",
                                            "planner"])
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--first", type=int, default=1000,
                         help="only so many layouts of each part")
     options = parser.parse_args()

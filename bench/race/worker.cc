@@ -125,7 +125,11 @@ class Race {
     for (int block = 0;; ++block) {
       const int steps = next_block(site.transport, block);
       if (steps == 0) break;
-      if (turns) turns->run();
+      if (turns) {
+        turns->run();
+        // What the layers have pushed out of caches and pools comes back.
+        step = worker.run(program, {.first = step, .end = step + 1});
+      }
       losses.clear();
       const Clock::time_point start = Clock::now();
       step = worker.run(program, {.first = step, .end = step + steps});
