@@ -100,16 +100,12 @@ class Bench:
                                   for _ in range(200_000)))
         self.data = data
 
-    def run(self, *words, ranks=1, check=True):
+    def run(self, *words, ranks=1):
         words = [str(self.binary), *map(str, words)]
         if ranks > 1:
-            words = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n",
-                     str(ranks)] + words
-        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1",
-                           OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-        done = subprocess.run(words, capture_output=True, text=True,
-                              env=environment)
-        if check and done.returncode != 0:
+            words = [*MPIRUN, str(ranks), *words]
+        done = subprocess.run(words, capture_output=True, text=True)
+        if done.returncode != 0:
             sys.exit(f"{' '.join(words)}\n{done.stderr}")
         return done.stdout
 

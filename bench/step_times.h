@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "chimera/base/median.h"
 #include "chimera/trace/trace.h"
 
 namespace chimera {
@@ -31,10 +32,7 @@ inline double mean_step(const Trace& trace) {
 }
 
 inline double median_step(const Trace& trace) {
-  std::vector<double> times = step_times(trace);
-  std::nth_element(times.begin(), times.begin() + times.size() / 2,
-                   times.end());
-  return times[times.size() / 2];
+  return median(step_times(trace));
 }
 
 }  // namespace chimera

@@ -193,9 +193,12 @@ int run(std::span<char* const> words) {
   while (!words.empty() && std::string_view(words[0]).starts_with("--")) {
     if (words[0] == std::string_view("--mpi")) {
       mpi = true;
-    } else if (words.size() > 1) {
+    } else if (words[0] == std::string_view("--profile") && words.size() > 1) {
       words = words.subspan(1);
       profile = words[0];
+    } else {
+      words = {};
+      break;
     }
     words = words.subspan(1);
   }

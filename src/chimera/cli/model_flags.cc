@@ -10,20 +10,9 @@
 namespace chimera {
 namespace {
 
-RunConfig preset_config(const std::string& name, const ModelShape& shape) {
-  RunConfig config;
-  ModelConfig& model = config.model;
-  model.preset = name;
-  model.kind = shape.kind;
-  model.layers = shape.layers;
-  model.hidden = shape.hidden;
-  model.heads = shape.heads;
-  model.vocab = shape.vocab;
-  model.seq = shape.seq;
-  model.positions = shape.positions;
-  model.ffn = shape.ffn;
-  model.tie_embeddings = shape.tie_embeddings;
-  return config;
+RunConfig preset_config(const std::string& name) {
+  return parse_run_config("[model]\npreset = \"" + name + "\"\n", name, {})
+      .value();
 }
 
 }  // namespace
@@ -35,7 +24,7 @@ bool has_shape(const ModelConfig& model) {
 }
 
 RunConfig read_model(const std::string& name, Values& values) {
-  RunConfig stand_in = preset_config("gpt2-tiny", *find_preset("gpt2-tiny"));
+  RunConfig stand_in = preset_config("gpt2-tiny");
   const Names presets = preset_names();
   const std::vector<std::string> names(presets.begin(), presets.end());
   if (name.empty()) {
@@ -45,9 +34,7 @@ RunConfig read_model(const std::string& name, Values& values) {
                    .hint = "a run.toml or one of " + join(names, ", ")});
     return stand_in;
   }
-  if (const auto shape = find_preset(name)) {
-    return preset_config(name, *shape);
-  }
+  if (find_preset(name)) return preset_config(name);
   const Result<std::string> text = read_file(name);
   if (!text) {
     const std::string near = nearest_name(name, names);

@@ -4,18 +4,9 @@
 #include <limits>
 #include <map>
 
+#include "chimera/base/median.h"
+
 namespace chimera {
-namespace {
-
-double median(std::vector<double>& numbers) {
-  if (numbers.empty()) return 0;
-  const auto middle =
-      numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
-  std::nth_element(numbers.begin(), middle, numbers.end());
-  return *middle;
-}
-
-}  // namespace
 
 Trace one_step(const Trace& trace, int step, int workers) {
   Trace one{.workers = workers, .pipes = trace.pipes, .steps = 1};

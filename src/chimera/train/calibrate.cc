@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "chimera/base/median.h"
 #include "chimera/train/link_bench.h"
 
 namespace chimera {

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cmath>
 
+#include "chimera/base/median.h"
+
 namespace chimera {
 namespace {
 
@@ -37,13 +39,6 @@ double slowdown_of(const std::vector<BenchTimes>& alone,
 }
 
 }  // namespace
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<long>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 LayerRounds::LayerRounds(Meeting& meeting, const LayerBenchOptions& options,
                          int busy)

@@ -35,8 +35,6 @@ class Meeting {
   int step_;
 };
 
-[[nodiscard]] double median(std::vector<double> values);
-
 // Medians over the rounds.
 struct LayerSummary {
   BenchTimes times;  // of a rank that computes while the others wait

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "chimera/base/median.h"
 #include "chimera/model/receive_buffers.h"
 #include "chimera/model/tensor_payload.h"
 
@@ -20,12 +21,6 @@ constexpr std::int64_t kSumNumbers[] = {1 << 14, 1 << 18, 1 << 21};
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<long>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 // Everybody is here.
