@@ -8,16 +8,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <iostream>
+#include <numeric>
+#include <thread>
 
+#include "chimera/comm/bytes_payload.h"
 #include "chimera/comm/mpi/mpi_transport.h"
 #include "chimera/comm/mpi/session.h"
-#include "chimera/exec/emulated.h"
-#include "chimera/exec/gather.h"
-#include "chimera/exec/worker.h"
-#include "chimera/schedule/lower.h"
-#include "chimera/trace/merge.h"
+#include "chimera/exec/program.h"
 #include "tests/grid.h"
 #include "tests/training_cases.h"
 
@@ -34,10 +32,12 @@ using testing::setup_of;
 const MpiSession* session = nullptr;  // of main
 
 // A test that cannot go on ends its process, and so the job.
-std::unique_ptr<MpiTransport> transport_for(const Schedule& schedule) {
+std::unique_ptr<MpiTransport> transport_of(
+    const std::vector<std::vector<int>>& groups,
+    const std::vector<int>& peers) {
   return make_mpi_transport({.deadline = std::chrono::seconds(60),
-                             .groups = group_ranks(schedule),
-                             .peers = peer_ranks(schedule, session->rank()),
+                             .groups = groups,
+                             .peers = peers,
                              .cause =
                                  [] {
                                    try {
@@ -60,7 +60,9 @@ void expect_as_in_threads(const RunConfig& config) {
   const std::unique_ptr<RunSetup> setup = setup_of(config);
   Outcome by_mpi;
   {
-    const auto transport = transport_for(setup->schedule);
+    const auto transport =
+        transport_of(group_ranks(setup->schedule),
+                     peer_ranks(setup->schedule, session->rank()));
     by_mpi = outcome_of(*setup, {.own = transport.get()});
   }
   if (session->rank() == 0) expect_same_bits(by_mpi, outcome_of(*setup));
@@ -133,65 +135,30 @@ TEST(Mpi, PlanningAgainGivesTheBitsOfThreads) {
   expect_as_in_threads(config);
 }
 
-// Whether a rank computes for most of another event: between two actions it
-// takes a few microseconds, and on a busy machine more.
-bool computes_during(const Trace& trace, int rank, const Event& event) {
-  double covered = 0;
-  for (const Event& other : trace.events) {
-    if (!is_compute(other.action.op) || other.worker != rank) continue;
-    covered += std::max(0.0, std::min(other.end, event.end) -
-                                 std::max(other.start, event.start));
-  }
-  return covered > 0.75 * (event.end - event.start);
-}
-
-// Emulated stages that wait 40 ms, with messages of 2 MB and sums of 4 MB that
-// really move.
-Trace emulated_trace(const std::string& scheme) {
+// Messages of 2 MB round a ring and a sum of 4 MB over all ranks, whose workers
+// stay away from the transport until long after: by then everything has come.
+TEST(Mpi, MessagesAndSumsMoveWhileTheWorkersCompute) {
   const int ranks = session->size();
-  const int steps = std::max(2, 16 / ranks);  // few ranks do little in one
-  const Schedule lowered = lower(
-      make_schedule({.scheme = scheme, .depth = ranks, .micros = 2 * ranks})
-          .value(),
-      {.sync = Sync::kEager});
-  const EmulatedStage stage{.forward_s = 0.04,
-                            .input_grad_s = 0.04,
-                            .weight_grad_s = 0.04,
-                            .boundary_bytes = 2'000'000,
-                            .gradient_bytes = 4'000'000};
-  const auto compute = make_emulated(
-      lowered, std::vector<EmulatedStage>(lowered.stages(), stage));
-  const auto transport = transport_for(lowered);
-  Worker worker(*transport, *compute, {.recorder = {.keep_events = true}});
-  worker.run(Program(lowered, session->rank()), {.end = steps});
-  const auto events =
-      gather_values(*transport, worker.recorder().events(), 1 << 29);
-  return session->rank() == 0 ? merge_ranks(lowered, events, steps) : Trace{};
-}
+  std::vector<int> all(ranks);
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<int> others = all;
+  std::erase(others, session->rank());
+  const auto transport = transport_of({all}, others);
+  const int next = (session->rank() + 1) % ranks;
+  const int previous = (session->rank() + ranks - 1) % ranks;
+  const MessageId message{};
+  const CollectiveId sum{};
 
-TEST(Mpi, SumsMoveWhileTheWorkerComputes) {
-  const Trace trace = emulated_trace("chimera");
-  const auto sums = std::count_if(
-      trace.events.begin(), trace.events.end(), [&](const Event& event) {
-        return event.action.op == Op::kG &&
-               computes_during(trace, event.worker, event);
-      });
-  if (session->rank() != 0) return;
-  EXPECT_GT(sums, 0);
-  std::cout << sums << " sums of 4 MB moved beside compute\n";
-}
+  std::vector<float> gradient(1'000'000, 1.0F);
+  transport->post_receive(message, previous, empty_bytes(2'000'000));
+  transport->send(message, next, empty_bytes(2'000'000)());
+  transport->start_collective(sum, all, {gradient.data(), gradient.size()});
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  const Clock::time_point computed = Clock::now();
 
-TEST(Mpi, ActivationsMoveWhileBothWorkersCompute) {
-  const Trace trace = emulated_trace("gpipe");
-  const auto messages = std::count_if(
-      trace.events.begin(), trace.events.end(), [&](const Event& event) {
-        return event.action.op == Op::kSF &&
-               computes_during(trace, event.worker, event) &&
-               computes_during(trace, event.action.peer, event);
-      });
-  if (session->rank() != 0) return;
-  EXPECT_GT(messages, 0);
-  std::cout << messages << " activations of 2 MB moved beside compute\n";
+  EXPECT_LT(transport->receive(message, previous).span.end, computed);
+  EXPECT_LT(transport->wait_collective(sum).end, computed);
+  EXPECT_EQ(gradient.back(), static_cast<float>(ranks));
 }
 
 }  // namespace
