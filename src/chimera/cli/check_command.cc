@@ -9,7 +9,6 @@
 #include "chimera/cli/commands.h"
 #include "chimera/cli/console.h"
 #include "chimera/cli/exit_codes.h"
-#include "chimera/cli/flags.h"
 #include "chimera/schedule/cell.h"
 #include "chimera/schedule/forms.h"
 #include "chimera/schedule/validate.h"
@@ -22,7 +21,7 @@ struct CheckCommand {
   std::string format;
   std::string cap;
 
-  int run(const CLI::App& command) const;
+  int run(Values& values) const;
 };
 
 // The action with its neighbours in the list, marked.
@@ -86,9 +85,7 @@ std::string summary(const Schedule& schedule) {
       is_lowered(schedule) ? "lowered" : "compute-only");
 }
 
-int CheckCommand::run(const CLI::App& command) const {
-  Values values;
-  refuse_unknown(command, values);
+int CheckCommand::run(Values& values) const {
   if (file.empty()) {
     values.refuse({.code = "E402",
                    .found = "the file",
@@ -122,20 +119,17 @@ int CheckCommand::run(const CLI::App& command) const {
 
 }  // namespace
 
-void add_check_command(CLI::App& app, int& exit_code) {
+void add_check_command(Command& program) {
   const auto self = std::make_shared<CheckCommand>();
-  CLI::App* command = app.add_subcommand(
+  Command& command = program.add_command(
       "check", "Prove a schedule file, or list everything wrong with it");
-  command->allow_extras();
-  command->add_option("file", self->file, "a schedule as json, sched or csv")
-      ->type_name("FILE");
-  command->add_option("--format", self->format, "text (default), json")
-      ->type_name("FORMAT");
-  command
-      ->add_option("--cap", self->cap,
-                   "also refuse more held activations than this, in D-ths")
-      ->type_name("A");
-  command->footer(
+  command.add_value("file", self->file, "a schedule as json, sched or csv",
+                    "FILE");
+  command.add_value("--format", self->format, "text (default), json", "FORMAT");
+  command.add_value("--cap", self->cap,
+                    "also refuse more held activations than this, in D-ths",
+                    "A");
+  command.set_footer(
       "Exit code 0 if the schedule computes everything once, in order, and "
       "finishes\neven if every send blocks until its receive is posted; else "
       "2.\n\n"
@@ -143,8 +137,7 @@ void add_check_command(CLI::App& app, int& exit_code) {
       "  chimera schedule 1f1b --depth 4 --micros 8 --format sched -o a.sched\n"
       "  chimera check a.sched\n"
       "  chimera check a.sched --format json --cap 4\n");
-  command->callback(
-      [self, command, &exit_code] { exit_code = self->run(*command); });
+  command.set_work([self](Values& values) { return self->run(values); });
 }
 
 }  // namespace chimera

@@ -8,7 +8,6 @@
 #include "chimera/cli/commands.h"
 #include "chimera/cli/console.h"
 #include "chimera/cli/exit_codes.h"
-#include "chimera/cli/flags.h"
 #include "chimera/train/checkpoint/catalog.h"
 
 namespace chimera {
@@ -18,7 +17,7 @@ struct CheckpointCommand {
   std::string run_dir;
   std::string format;
 
-  int run(const CLI::App& command, bool verify) const;
+  int run(Values& values, bool verify) const;
 };
 
 struct Row {
@@ -70,9 +69,7 @@ std::string as_json(const std::vector<Row>& rows) {
   return "{\"checkpoints\":[" + join(items, ",\n") + "]}\n";
 }
 
-int CheckpointCommand::run(const CLI::App& command, bool verify) const {
-  Values values;
-  refuse_unknown(command, values);
+int CheckpointCommand::run(Values& values, bool verify) const {
   if (run_dir.empty()) {
     values.refuse({.code = "E402",
                    .found = "RUN_DIR",
@@ -100,10 +97,10 @@ int CheckpointCommand::run(const CLI::App& command, bool verify) const {
 
 }  // namespace
 
-void add_checkpoint_command(CLI::App& app, int& exit_code) {
-  CLI::App* command =
-      app.add_subcommand("checkpoint", "list or verify what a run has saved");
-  command->footer(
+void add_checkpoint_command(Command& program) {
+  Command& command =
+      program.add_command("checkpoint", "list or verify what a run has saved");
+  command.set_footer(
       "RUN_DIR/checkpoints holds the newest run.keep of them. `train "
       "--resume`\n"
       "goes on from the newest sound one, under any layout. Exit code 4: one "
@@ -112,21 +109,17 @@ void add_checkpoint_command(CLI::App& app, int& exit_code) {
       "\nExamples:\n"
       "  chimera checkpoint list runs/mine\n"
       "  chimera checkpoint verify runs/mine");
-  command->require_subcommand(1);
   for (const bool verify : {false, true}) {
     auto state = std::make_shared<CheckpointCommand>();
-    CLI::App* verb = command->add_subcommand(
+    Command& verb = command.add_command(
         verify ? "verify" : "list",
         verify ? "read every byte and compare its hash"
                : "steps, sizes, and whether each is complete");
-    verb->allow_extras();
-    verb->add_option("run_dir", state->run_dir, "what `train` has written")
-        ->type_name("RUN_DIR");
-    verb->add_option("--format", state->format, "text (default) or json")
-        ->type_name("F");
-    verb->callback([verb, state, verify, &exit_code] {
-      exit_code = state->run(*verb, verify);
-    });
+    verb.add_value("run_dir", state->run_dir, "what `train` has written",
+                   "RUN_DIR");
+    verb.add_value("--format", state->format, "text (default) or json", "F");
+    verb.set_work(
+        [state, verify](Values& values) { return state->run(values, verify); });
   }
 }
 

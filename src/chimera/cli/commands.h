@@ -1,25 +1,25 @@
-// One function per subcommand, each in its own file. It adds itself to the
-// application; when it has been called, it leaves its exit code in `exit_code`.
+// One function per subcommand, each in its own file: it adds itself to the
+// program.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include "chimera/cli/command.h"
 
 namespace chimera {
 
-void add_schedule_command(CLI::App& app, int& exit_code);
-void add_schemes_command(CLI::App& app, int& exit_code);
-void add_check_command(CLI::App& app, int& exit_code);
-void add_simulate_command(CLI::App& app, int& exit_code);
-void add_checkpoint_command(CLI::App& app, int& exit_code);
-void add_plan_command(CLI::App& app, int& exit_code);
-void add_init_command(CLI::App& app, int& exit_code);
-void add_completion_command(CLI::App& app, int& exit_code);
+void add_schedule_command(Command& program);
+void add_schemes_command(Command& program);
+void add_check_command(Command& program);
+void add_simulate_command(Command& program);
+void add_checkpoint_command(Command& program);
+void add_plan_command(Command& program);
+void add_init_command(Command& program);
+void add_completion_command(Command& program);
 
 // In run_commands.cc: these need libtorch.
-void add_train_command(CLI::App& app, int& exit_code);
-void add_verify_command(CLI::App& app, int& exit_code);
-void add_export_command(CLI::App& app, int& exit_code);
-void add_calibrate_command(CLI::App& app, int& exit_code);
-void add_doctor_command(CLI::App& app, int& exit_code);
+void add_train_command(Command& program);
+void add_verify_command(Command& program);
+void add_export_command(Command& program);
+void add_calibrate_command(Command& program);
+void add_doctor_command(Command& program);
 
 }  // namespace chimera

@@ -6,9 +6,9 @@
 #include "chimera/cli/commands.h"
 #include "chimera/cli/console.h"
 #include "chimera/cli/exit_codes.h"
-#include "chimera/cli/flags.h"
 #include "chimera/config/presets.h"
 #include "chimera/plan/builtin_profiles.h"
+#include "chimera/schedule/lower.h"
 #include "chimera/schedule/scheme.h"
 
 namespace chimera {
@@ -31,16 +31,6 @@ std::string values_of(const std::string& command, const std::string& flag) {
   return "text json";
 }
 
-std::vector<std::string> flags_of(const CLI::App& command) {
-  std::vector<std::string> flags;
-  for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) {
-      flags.push_back("--" + name);
-    }
-  }
-  return flags;
-}
-
 // The words that may stand free after a subcommand.
 std::string words_of(const std::string& command) {
   if (command == "schedule" || command == "simulate") {
@@ -51,14 +41,14 @@ std::string words_of(const std::string& command) {
   return command == "completion" ? "bash zsh" : "";
 }
 
-std::string bash_script(const CLI::App& app) {
+std::string bash_script(const Command& program) {
   std::vector<std::string> names;
   std::string cases;
   std::string value_cases;
-  for (const CLI::App* command : app.get_subcommands({})) {
-    const std::string& name = command->get_name();
+  for (const auto& command : program.commands()) {
+    const std::string name = command->name();
     names.push_back(name);
-    const std::vector<std::string> flags = flags_of(*command);
+    const std::vector<std::string> flags = command->flags();
     cases += "    " + name + ") words=\"" + words_of(name) + " " +
              join(flags, " ") + "\" ;;\n";
     for (const std::string& flag : flags) {
@@ -94,27 +84,24 @@ std::string bash_script(const CLI::App& app) {
 }
 
 // zsh runs the bash script through its own compatibility layer.
-std::string zsh_script(const CLI::App& app) {
+std::string zsh_script(const Command& program) {
   return "#compdef chimera\n"
          "autoload -U +X bashcompinit && bashcompinit\n" +
-         bash_script(app);
+         bash_script(program);
 }
 
 }  // namespace
 
-void add_completion_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand(
+void add_completion_command(Command& program) {
+  Command& command = program.add_command(
       "completion", "Print a completion script for bash or zsh");
-  command->allow_extras();
   const auto shell = std::make_shared<std::string>();
-  command->add_option("shell", *shell, "bash or zsh")->type_name("SHELL");
-  command->footer(
+  command.add_value("shell", *shell, "bash or zsh", "SHELL");
+  command.set_footer(
       "Examples:\n"
       "  source <(chimera completion bash)\n"
       "  chimera completion zsh > ~/.zfunc/_chimera\n");
-  command->callback([shell, command, &app, &exit_code] {
-    Values values;
-    refuse_unknown(*command, values);
+  command.set_work([shell, &program](Values& values) -> int {
     if (shell->empty()) {
       values.refuse({.code = "E402",
                      .found = "the shell",
@@ -122,12 +109,9 @@ void add_completion_command(CLI::App& app, int& exit_code) {
                      .hint = "chimera completion bash"});
     }
     const int which = values.choice("shell", *shell, {"bash", "zsh"});
-    if (!values.errors().empty()) {
-      exit_code = print_errors(values.errors());
-      return;
-    }
-    write_result(which == 0 ? bash_script(app) : zsh_script(app), "");
-    exit_code = kExitDone;
+    if (!values.errors().empty()) return print_errors(values.errors());
+    write_result(which == 0 ? bash_script(program) : zsh_script(program), "");
+    return kExitDone;
   });
 }
 

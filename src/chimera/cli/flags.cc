@@ -13,42 +13,40 @@ const char* kTimes = "Times (of one D-th of the model; a chunk takes 1/chunks)";
 
 }  // namespace
 
-void ScheduleFlags::add_to(CLI::App& command) {
-  command
-      .add_option("scheme", scheme,
-                  "a scheme; `chimera schemes` lists them all")
-      ->type_name("SCHEME");
-  const auto option = [&](const char* flag, std::string& value,
-                          const char* help, const char* type,
-                          const char* group) {
-    command.add_option(flag, value, help)->type_name(type)->group(group);
-  };
-  option("--depth", depth, "workers in the pipeline (D)", "D", kLayout);
-  option("--micros", micros, "micro-batches a step (N)", "N", kLayout);
-  option("--pipes", pipes, "pipes over the same workers (chimera, planned: 2f)",
-         "P", kLayout);
-  option("--scale", scale,
-         "how chimera goes beyond N = D: direct (default), doubling, halving",
-         "MODE", kLayout);
-  option("--chunks", chunks, "stages of one pipe per worker", "V", kLayout);
-  option("--shape", shape,
-         "how a pipe's stages lie on the workers: linear, loop, vee, wave",
-         "SHAPE", kLayout);
-  option("--width", width, "data-parallel copies (default 1)", "W", kLayout);
-  option(
+void ScheduleFlags::add_to(Command& command) {
+  command.add_value("scheme", scheme,
+                    "a scheme; `chimera schemes` lists them all", "SCHEME");
+  command.add_value("--depth", depth, "workers in the pipeline (D)", "D",
+                    kLayout);
+  command.add_value("--micros", micros, "micro-batches a step (N)", "N",
+                    kLayout);
+  command.add_value("--pipes", pipes,
+                    "pipes over the same workers (chimera, planned: 2f)", "P",
+                    kLayout);
+  command.add_value(
+      "--scale", scale,
+      "how chimera goes beyond N = D: direct (default), doubling, halving",
+      "MODE", kLayout);
+  command.add_value("--chunks", chunks, "stages of one pipe per worker", "V",
+                    kLayout);
+  command.add_value(
+      "--shape", shape,
+      "how a pipe's stages lie on the workers: linear, loop, vee, wave",
+      "SHAPE", kLayout);
+  command.add_value("--width", width, "data-parallel copies (default 1)", "W",
+                    kLayout);
+  command.add_value(
       "--cap", cap,
       "the most activations a worker may hold, in D-ths (planned: default D; "
       "others are refused above it)",
       "A", kLayout);
-  option("--sync", sync,
-         "when gradient sums start: eager-opt (default), eager, end", "MODE",
-         kLowering);
-  command
-      .add_flag("--recompute", recompute,
-                "recompute each forward before its backward")
-      ->group(kLowering);
-  command.add_flag("--tied", tied, "first and last stage share a weight")
-      ->group(kLowering);
+  command.add_value("--sync", sync,
+                    "when gradient sums start: eager-opt (default), eager, end",
+                    "MODE", kLowering);
+  command.add_switch("--recompute", recompute,
+                     "recompute each forward before its backward", kLowering);
+  command.add_switch("--tied", tied, "first and last stage share a weight",
+                     kLowering);
 }
 
 bool ScheduleFlags::any_given() const {
@@ -59,10 +57,10 @@ bool ScheduleFlags::any_given() const {
   return false;
 }
 
-void TimeFlags::add_to(CLI::App& command) {
+void TimeFlags::add_to(Command& command) {
   const auto option = [&](const char* flag, std::string& value,
                           const char* help) {
-    command.add_option(flag, value, help)->type_name("T")->group(kTimes);
+    command.add_value(flag, value, help, "T", kTimes);
   };
   option("--forward", forward, "a forward (default 1)");
   option("--backward", backward, "a whole backward (default 2)");
@@ -166,23 +164,6 @@ Result<Schedule> lower_checked(const Schedule& schedule,
       validate(lowered, {.cap = request.cap});
   if (!violations.empty()) return to_diagnostics(violations);
   return lowered;
-}
-
-void refuse_unknown(const CLI::App& command, Values& values) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : command.get_options()) {
-    names.push_back(option->get_name());
-  }
-  for (const std::string& extra : command.remaining()) {
-    const std::string near =
-        extra.starts_with('-') ? nearest_name(extra, names) : "";
-    values.refuse({.code = "E401",
-                   .found = "\"" + shown(extra) + "\"",
-                   .needed = "is not understood here",
-                   .hint = near.empty()
-                               ? "see chimera " + command.get_name() + " --help"
-                               : "did you mean " + near + "?"});
-  }
 }
 
 }  // namespace chimera

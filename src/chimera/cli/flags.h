@@ -1,12 +1,11 @@
 // The flags that `schedule` and `simulate` share.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <optional>
 #include <string>
 
-#include "chimera/cli/values.h"
+#include "chimera/cli/command.h"
 #include "chimera/schedule/costs.h"
 #include "chimera/schedule/lower.h"
 #include "chimera/schedule/scheme.h"
@@ -20,14 +19,14 @@ struct ScheduleFlags {
   bool recompute = false;
   bool tied = false;
 
-  void add_to(CLI::App& command);
+  void add_to(Command& command);
   [[nodiscard]] bool any_given() const;
 };
 
 struct TimeFlags {
   std::string forward, backward, weight_grad, p2p, allreduce;
 
-  void add_to(CLI::App& command);
+  void add_to(Command& command);
   [[nodiscard]] UniformTimes read(Values& values) const;
   [[nodiscard]] bool any_given() const;
 };
@@ -64,9 +63,5 @@ using CostsOf = std::function<Costs(const Schedule& schedule)>;
 [[nodiscard]] Result<Schedule> lower_checked(const Schedule& schedule,
                                              const ScheduleRequest& request,
                                              const Costs& costs);
-
-// Everything on the command line that `command` does not know, each with the
-// nearest flag.
-void refuse_unknown(const CLI::App& command, Values& values);
 
 }  // namespace chimera

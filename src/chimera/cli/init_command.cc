@@ -9,7 +9,6 @@
 #include "chimera/cli/commands.h"
 #include "chimera/cli/console.h"
 #include "chimera/cli/exit_codes.h"
-#include "chimera/cli/flags.h"
 #include "chimera/cli/slurm_script.h"
 #include "chimera/config/parse.h"
 #include "chimera/train/run_schedule.h"
@@ -24,7 +23,7 @@ struct InitCommand {
   std::string what, config, output, nodes, time, partition, account, signal_s;
   std::vector<std::string> overrides;
 
-  int run(const CLI::App& command) const;
+  int run(Values& values) const;
   void read_flags(SlurmJob& job, Values& values) const;
   void read_run(SlurmJob& job, Values& values) const;
   void describe(SlurmJob& job, const RunConfig& run,
@@ -156,9 +155,7 @@ void make_executable(const std::string& path) {
                   fs::perm_options::add);
 }
 
-int InitCommand::run(const CLI::App& command) const {
-  Values values;
-  refuse_unknown(command, values);
+int InitCommand::run(Values& values) const {
   if (what.empty()) {
     values.refuse({.code = "E402",
                    .found = "what to write",
@@ -177,35 +174,30 @@ int InitCommand::run(const CLI::App& command) const {
 
 }  // namespace
 
-void add_init_command(CLI::App& app, int& exit_code) {
+void add_init_command(Command& program) {
   const auto self = std::make_shared<InitCommand>();
-  CLI::App* command = app.add_subcommand(
+  Command& command = program.add_command(
       "init", "Write a SLURM batch script that trains a run.toml");
-  command->allow_extras();
-  const auto option = [&](const char* flag, std::string& value,
-                          const char* help, const char* type) {
-    command->add_option(flag, value, help)->type_name(type);
-  };
-  option("what", self->what, "slurm", "slurm");
-  option("-c,--config", self->config, "the run.toml", "FILE");
-  command
-      ->add_option("--set", self->overrides,
-                   "another value for a key of it; may be given often")
-      ->type_name("SECTION.KEY=VALUE")
-      ->expected(1)
-      ->take_all();
-  option("--nodes", self->nodes, "how many to spread the workers over", "K");
-  option("--time", self->time, "the limit (default the partition's)",
-         "[D-]HH:MM:SS");
-  option("--partition", self->partition, "the queue to submit to", "NAME");
-  option("--account", self->account, "who pays for it", "NAME");
-  option("--signal-s", self->signal_s,
-         "seconds before the limit at which the run is told to end after its "
-         "step (default 120)",
-         "S");
-  option("-o,--output", self->output, "write to a file, and make it executable",
-         "FILE");
-  command->footer(
+  command.add_value("what", self->what, "slurm", "slurm");
+  command.add_value("-c,--config", self->config, "the run.toml", "FILE");
+  command.add_values("--set", self->overrides,
+                     "another value for a key of it; may be given often",
+                     "SECTION.KEY=VALUE");
+  command.add_value("--nodes", self->nodes,
+                    "how many to spread the workers over", "K");
+  command.add_value("--time", self->time, "the limit (default the partition's)",
+                    "[D-]HH:MM:SS");
+  command.add_value("--partition", self->partition, "the queue to submit to",
+                    "NAME");
+  command.add_value("--account", self->account, "who pays for it", "NAME");
+  command.add_value(
+      "--signal-s", self->signal_s,
+      "seconds before the limit at which the run is told to end after its "
+      "step (default 120)",
+      "S");
+  command.add_value("-o,--output", self->output,
+                    "write to a file, and make it executable", "FILE");
+  command.set_footer(
       "One process is started for each of the width x depth workers. They go\n"
       "to one node unless --nodes is given, which has to divide them evenly.\n"
       "A worker gets train.threads processors, or 1. Relative paths in the\n"
@@ -216,8 +208,7 @@ void add_init_command(CLI::App& app, int& exit_code) {
       "  sbatch job.sh\n"
       "  chimera init slurm -c run.toml --set schedule.width=4 --nodes 4 | "
       "sbatch\n");
-  command->callback(
-      [self, command, &exit_code] { exit_code = self->run(*command); });
+  command.set_work([self](Values& values) { return self->run(values); });
 }
 
 }  // namespace chimera

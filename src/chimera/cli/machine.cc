@@ -11,10 +11,10 @@
 
 namespace chimera {
 
-void MachineFlags::add_to(CLI::App& command) {
+void MachineFlags::add_to(Command& command) {
   const auto option = [&](const char* flag, std::string& value,
                           const char* help, const char* type) {
-    command.add_option(flag, value, help)->type_name(type)->group("Machine");
+    command.add_value(flag, value, help, type, "Machine");
   };
   option("--model", model,
          "costs of this model: a run.toml, whose schedule is taken too if no "

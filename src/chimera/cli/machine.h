@@ -21,7 +21,7 @@ namespace chimera {
 struct MachineFlags {
   std::string model, profile, micro_batch;
 
-  void add_to(CLI::App& command);
+  void add_to(Command& command);
   [[nodiscard]] bool any_given() const;
 };
 

@@ -1,12 +1,10 @@
 // chimera: one binary, one file per subcommand. This is the one place where
 // what went wrong becomes an exit code.
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <new>
 
 #include "chimera/base/check.h"
 #include "chimera/base/files.h"
-#include "chimera/base/text.h"
 #include "chimera/cli/commands.h"
 #include "chimera/cli/console.h"
 #include "chimera/cli/exit_codes.h"
@@ -14,33 +12,13 @@
 namespace chimera {
 namespace {
 
-int unknown_command(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands({})) {
-    names.push_back(command->get_name());
-  }
-  const std::vector<std::string> rest = app.remaining();
-  if (rest.empty()) {
-    std::cerr << app.help();
-    return kExitUsage;
-  }
-  const std::string near = nearest_name(rest[0], names);
-  return print_errors(
-      {{.code = "E401",
-        .found = "\"" + shown(rest[0]) + "\"",
-        .needed = "is not a command",
-        .hint = near.empty() ? "one of " + join(names, ", ")
-                             : "did you mean \"" + near + "\"?"}});
-}
-
 int run(int argc, char** argv) {
-  CLI::App app(
+  Command program(
+      "chimera",
       "Chimera: trains transformers through pipelines, by schedules that are "
       "proven and simulated before they run.",
-      "chimera");
-  app.set_version_flag("--version", "chimera " CHIMERA_VERSION);
-  app.allow_extras();
-  app.footer(
+      "chimera " CHIMERA_VERSION);
+  program.set_footer(
       "Start here:\n"
       "  chimera schedule chimera --depth 4 --micros 4   draw a schedule\n"
       "  chimera simulate 1f1b --depth 8 --micros 8      what it would take\n"
@@ -51,28 +29,20 @@ int run(int argc, char** argv) {
       "schedule, 3 data, 4 checkpoint, 5 worker lost, 6 time-out, 7 not a\n"
       "number, 8 disk, 9 memory, 70 our bug, 75 saved: start me again, 130\n"
       "interrupted.");
-  int exit_code = kExitUsage;
-  add_schedule_command(app, exit_code);
-  add_schemes_command(app, exit_code);
-  add_check_command(app, exit_code);
-  add_simulate_command(app, exit_code);
-  add_plan_command(app, exit_code);
-  add_train_command(app, exit_code);
-  add_verify_command(app, exit_code);
-  add_checkpoint_command(app, exit_code);
-  add_export_command(app, exit_code);
-  add_calibrate_command(app, exit_code);
-  add_doctor_command(app, exit_code);
-  add_init_command(app, exit_code);
-  add_completion_command(app, exit_code);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    // Help and version come this way too, with code 0.
-    if (error.get_exit_code() == 0) return app.exit(error);
-    return print_errors({{.code = "E401", .found = error.what()}});
-  }
-  return app.get_subcommands().empty() ? unknown_command(app) : exit_code;
+  add_schedule_command(program);
+  add_schemes_command(program);
+  add_check_command(program);
+  add_simulate_command(program);
+  add_plan_command(program);
+  add_train_command(program);
+  add_verify_command(program);
+  add_checkpoint_command(program);
+  add_export_command(program);
+  add_calibrate_command(program);
+  add_doctor_command(program);
+  add_init_command(program);
+  add_completion_command(program);
+  return program.run(argc, argv);
 }
 
 }  // namespace

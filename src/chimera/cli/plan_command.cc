@@ -8,7 +8,6 @@
 #include "chimera/cli/commands.h"
 #include "chimera/cli/console.h"
 #include "chimera/cli/exit_codes.h"
-#include "chimera/cli/flags.h"
 #include "chimera/cli/model_flags.h"
 #include "chimera/cli/plan_text.h"
 #include "chimera/config/print.h"
@@ -25,7 +24,7 @@ struct PlanCommand {
   std::string model, workers, batch, memory, profile, model_of, schemes, format,
       output;
 
-  int run(const CLI::App& command) const;
+  int run(Values& values) const;
   [[nodiscard]] double read_memory(const Profile& machine,
                                    Values& values) const;
   [[nodiscard]] PlanHeadline headline(const PlanRequest& request) const;
@@ -88,9 +87,7 @@ void PlanCommand::write_run(const RunConfig& config, const Plan& plan) const {
   write_result(print_run_config(with_plan(config, plan, file)), output);
 }
 
-int PlanCommand::run(const CLI::App& command) const {
-  Values values;
-  refuse_unknown(command, values);
+int PlanCommand::run(Values& values) const {
   const RunConfig config = read_model(model, values);
   if (config.model.kind == ModelKind::kEmulated) {
     values.refuse({.code = "E604",
@@ -137,34 +134,35 @@ int PlanCommand::run(const CLI::App& command) const {
 
 }  // namespace
 
-void add_plan_command(CLI::App& app, int& exit_code) {
+void add_plan_command(Command& program) {
   const auto self = std::make_shared<PlanCommand>();
-  CLI::App* command = app.add_subcommand(
+  Command& command = program.add_command(
       "plan", "Find the fastest layout for a model, workers and memory");
-  command->allow_extras();
-  const auto option = [&](const char* flag, std::string& value,
-                          const char* help, const char* type) {
-    command->add_option(flag, value, help)->type_name(type);
-  };
-  option("--model", self->model, "a run.toml, or a preset such as gpt2-64",
-         "MODEL");
-  option("--workers", self->workers, "workers in all (width x depth)", "P");
-  option("--batch", self->batch, "samples of a step, of all copies", "G");
-  option("--memory", self->memory,
-         "of a worker: 16GB, 15GiB, 800MB or bytes (default: the profile's)",
-         "SIZE");
-  option("--profile", self->profile,
-         "a profile.toml, or p100 (default), v100, rtx3090", "PROFILE");
-  option("--model-of", self->model_of,
-         "who judges: simulate (default), or the paper's formula", "MODEL");
-  option("--schemes", self->schemes,
-         "only these, separated by commas (default: all synchronous ones)",
-         "LIST");
-  option("--format", self->format, "text (default), json", "FORMAT");
-  option("-o,--output", self->output,
-         "write the best plan as a run.toml, a planned order beside it",
-         "FILE");
-  command->footer(
+  command.add_value("--model", self->model,
+                    "a run.toml, or a preset such as gpt2-64", "MODEL");
+  command.add_value("--workers", self->workers,
+                    "workers in all (width x depth)", "P");
+  command.add_value("--batch", self->batch, "samples of a step, of all copies",
+                    "G");
+  command.add_value(
+      "--memory", self->memory,
+      "of a worker: 16GB, 15GiB, 800MB or bytes (default: the profile's)",
+      "SIZE");
+  command.add_value("--profile", self->profile,
+                    "a profile.toml, or p100 (default), v100, rtx3090",
+                    "PROFILE");
+  command.add_value("--model-of", self->model_of,
+                    "who judges: simulate (default), or the paper's formula",
+                    "MODEL");
+  command.add_value(
+      "--schemes", self->schemes,
+      "only these, separated by commas (default: all synchronous ones)",
+      "LIST");
+  command.add_value("--format", self->format, "text (default), json", "FORMAT");
+  command.add_value(
+      "-o,--output", self->output,
+      "write the best plan as a run.toml, a planned order beside it", "FILE");
+  command.set_footer(
       "Examples:\n"
       "  chimera plan --model gpt2-64 --workers 2048 --batch 2048 --memory "
       "16GB\n"
@@ -174,8 +172,7 @@ void add_plan_command(CLI::App& app, int& exit_code) {
       "-o planned.toml\n"
       "  chimera plan --model bert-48 --workers 32 --batch 512 --schemes "
       "chimera,pipedream-2bw\n");
-  command->callback(
-      [self, command, &exit_code] { exit_code = self->run(*command); });
+  command.set_work([self](Values& values) { return self->run(values); });
 }
 
 }  // namespace chimera

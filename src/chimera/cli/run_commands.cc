@@ -5,7 +5,6 @@
 #include "chimera/cli/commands.h"
 #include "chimera/cli/console.h"
 #include "chimera/cli/exit_codes.h"
-#include "chimera/cli/flags.h"
 #include "chimera/cli/run_module.h"
 
 namespace chimera {
@@ -14,50 +13,38 @@ namespace {
 using Entry = int (*RunModule::*)(const RunRequest&);
 
 // A command whose work is `entry` of the module.
-CLI::App* add_run_command(CLI::App& app, int& exit_code, const char* name,
-                          const char* help, Entry entry,
-                          const std::shared_ptr<RunRequest>& request) {
-  CLI::App* command = app.add_subcommand(name, help);
-  command->allow_extras();
-  command->callback([command, &exit_code, entry, request] {
-    Values values;
-    refuse_unknown(*command, values);
-    if (!values.errors().empty()) {
-      exit_code = print_errors(values.errors());
-      return;
-    }
+Command& add_run_command(Command& program, const char* name, const char* help,
+                         Entry entry,
+                         const std::shared_ptr<RunRequest>& request) {
+  Command& command = program.add_command(name, help);
+  command.set_work([entry, request](const Values& values) {
+    if (!values.errors().empty()) return print_errors(values.errors());
     const RunModule* module = load_run_module();
-    exit_code = module == nullptr ? kExitUsage : (module->*entry)(*request);
+    return module == nullptr ? kExitUsage : (module->*entry)(*request);
   });
   return command;
 }
 
-void add_config_flags(CLI::App& command, RunRequest& request) {
-  command.add_option("-c,--config", request.config, "the run.toml")
-      ->type_name("FILE");
-  command
-      .add_option("--set", request.overrides,
-                  "another value for a key of it; may be given often")
-      ->type_name("SECTION.KEY=VALUE")
-      ->expected(1)
-      ->take_all();
+void add_config_flags(Command& command, RunRequest& request) {
+  command.add_value("-c,--config", request.config, "the run.toml", "FILE");
+  command.add_values("--set", request.overrides,
+                     "another value for a key of it; may be given often",
+                     "SECTION.KEY=VALUE");
 }
 
 }  // namespace
 
-void add_train_command(CLI::App& app, int& exit_code) {
+void add_train_command(Command& program) {
   auto request = std::make_shared<RunRequest>();
-  CLI::App* command =
-      add_run_command(app, exit_code, "train", "train as a run.toml says",
-                      &RunModule::train, request);
-  add_config_flags(*command, *request);
-  command
-      ->add_option("--run-dir", request->run_dir,
-                   "where to write (default run.dir, else runs/<time>)")
-      ->type_name("DIR");
-  command->add_flag("--resume", request->resume,
-                    "go on from the run directory's newest checkpoint");
-  command->footer(
+  Command& command = add_run_command(
+      program, "train", "train as a run.toml says", &RunModule::train, request);
+  add_config_flags(command, *request);
+  command.add_value("--run-dir", request->run_dir,
+                    "where to write (default run.dir, else runs/<time>)",
+                    "DIR");
+  command.add_switch("--resume", request->resume,
+                     "go on from the run directory's newest checkpoint");
+  command.set_footer(
       "The run directory gets config.toml, metrics.jsonl, state.json, with\n"
       "run.trace also trace.json and timeline.svg (plan and run), and at the\n"
       "end memory.json and weights/, a Hugging Face directory. Its path is\n"
@@ -72,18 +59,17 @@ void add_train_command(CLI::App& app, int& exit_code) {
       "train.steps=20");
 }
 
-void add_verify_command(CLI::App& app, int& exit_code) {
+void add_verify_command(Command& program) {
   auto request = std::make_shared<RunRequest>();
-  CLI::App* command =
-      add_run_command(app, exit_code, "verify",
+  Command& command =
+      add_run_command(program, "verify",
                       "prove that a layout trains exactly as the unsplit model",
                       &RunModule::verify, request);
-  add_config_flags(*command, *request);
-  command->add_option("--steps", request->steps, "how many (default 3)")
-      ->type_name("K");
-  command->add_option("--dtype", request->dtype, "float32 (default) or float64")
-      ->type_name("T");
-  command->footer(
+  add_config_flags(command, *request);
+  command.add_value("--steps", request->steps, "how many (default 3)", "K");
+  command.add_value("--dtype", request->dtype, "float32 (default) or float64",
+                    "T");
+  command.set_footer(
       "Loss and gradients of every step are compared with the unsplit model's\n"
       "on the same weights and samples, tensor by tensor, and replicas of a\n"
       "stage bit by bit. Exit code 0: equal; 1: not.\n"
@@ -91,39 +77,36 @@ void add_verify_command(CLI::App& app, int& exit_code) {
       "  chimera verify -c examples/gpt2_tiny.toml --dtype float64");
 }
 
-void add_export_command(CLI::App& app, int& exit_code) {
+void add_export_command(Command& program) {
   auto request = std::make_shared<RunRequest>();
-  CLI::App* command = add_run_command(app, exit_code, "export",
-                                      "write a run's weights for Hugging Face",
-                                      &RunModule::export_weights, request);
-  command->add_option("run_dir", request->run_dir, "what `train` has written")
-      ->type_name("RUN_DIR");
-  command->add_option("-o,--output", request->output, "a directory to be made")
-      ->type_name("HF_DIR");
-  command->footer(
+  Command& command = add_run_command(program, "export",
+                                     "write a run's weights for Hugging Face",
+                                     &RunModule::export_weights, request);
+  command.add_value("run_dir", request->run_dir, "what `train` has written",
+                    "RUN_DIR");
+  command.add_value("-o,--output", request->output, "a directory to be made",
+                    "HF_DIR");
+  command.set_footer(
       "transformers reads it: GPT2LMHeadModel.from_pretrained(HF_DIR) or\n"
       "BertForPreTraining.from_pretrained(HF_DIR).\n"
       "\nExample:\n"
       "  chimera export runs/mine -o mine-hf");
 }
 
-void add_calibrate_command(CLI::App& app, int& exit_code) {
+void add_calibrate_command(Command& program) {
   auto request = std::make_shared<RunRequest>();
-  CLI::App* command = add_run_command(
-      app, exit_code, "calibrate",
+  Command& command = add_run_command(
+      program, "calibrate",
       "measure what this machine takes for a model, for plan and simulate",
       &RunModule::calibrate, request);
-  add_config_flags(*command, *request);
-  command
-      ->add_option("-o,--output", request->output,
-                   "the profile.toml (default: stdout)")
-      ->type_name("FILE");
-  command
-      ->add_option("--micro-batches", request->micro_batches,
-                   "sizes to measure, separated by commas (default: 1 and "
-                   "half, once and twice the run's)")
-      ->type_name("LIST");
-  command->footer(
+  add_config_flags(command, *request);
+  command.add_value("-o,--output", request->output,
+                    "the profile.toml (default: stdout)", "FILE");
+  command.add_value("--micro-batches", request->micro_batches,
+                    "sizes to measure, separated by commas (default: 1 and "
+                    "half, once and twice the run's)",
+                    "LIST");
+  command.set_footer(
       "Measured are the layers of the model at several micro-batch sizes, one\n"
       "worker alone and all cores busy, the update, messages between two\n"
       "workers and sums over several: with as many workers as the run.toml "
@@ -135,8 +118,8 @@ void add_calibrate_command(CLI::App& app, int& exit_code) {
       "  chimera simulate --model run.toml --profile profile.toml --steps 4");
 }
 
-void add_doctor_command(CLI::App& app, int& exit_code) {
-  add_run_command(app, exit_code, "doctor",
+void add_doctor_command(Command& program) {
+  add_run_command(program, "doctor",
                   "say what this machine and build can do, and try it",
                   &RunModule::doctor, std::make_shared<RunRequest>());
 }

@@ -24,7 +24,7 @@ struct ScheduleCommand {
   std::string output;
   bool lowered = false;
 
-  int run(const CLI::App& command) const;
+  int run(Values& values) const;
   [[nodiscard]] Result<std::string> render(const ScheduleRequest& request,
                                            const UniformTimes& uniform,
                                            const std::string& as) const;
@@ -54,9 +54,7 @@ Result<std::string> ScheduleCommand::render(const ScheduleRequest& request,
   return drawing;
 }
 
-int ScheduleCommand::run(const CLI::App& command) const {
-  Values values;
-  refuse_unknown(command, values);
+int ScheduleCommand::run(Values& values) const {
   const ScheduleRequest request = read_request(flags, values);
   const UniformTimes uniform = times.read(values);
   const std::string as = kFormats[values.choice("--format", format, kFormats)];
@@ -69,23 +67,19 @@ int ScheduleCommand::run(const CLI::App& command) const {
 
 }  // namespace
 
-void add_schedule_command(CLI::App& app, int& exit_code) {
+void add_schedule_command(Command& program) {
   const auto self = std::make_shared<ScheduleCommand>();
-  CLI::App* command = app.add_subcommand(
+  Command& command = program.add_command(
       "schedule", "Make a schedule: draw it, or write it as data");
-  command->allow_extras();
-  self->flags.add_to(*command);
-  self->times.add_to(*command);
-  command->add_flag("--lowered", self->lowered,
-                    "with messages, sums, vote and updates");
-  command
-      ->add_option(
-          "--format", self->format,
-          "text (default, a drawing), sched, json, csv, torch-csv, svg")
-      ->type_name("FORMAT");
-  command->add_option("-o,--output", self->output, "write to a file")
-      ->type_name("FILE");
-  command->footer(
+  self->flags.add_to(command);
+  self->times.add_to(command);
+  command.add_switch("--lowered", self->lowered,
+                     "with messages, sums, vote and updates");
+  command.add_value(
+      "--format", self->format,
+      "text (default, a drawing), sched, json, csv, torch-csv, svg", "FORMAT");
+  command.add_value("-o,--output", self->output, "write to a file", "FILE");
+  command.set_footer(
       "Examples:\n"
       "  chimera schedule chimera --depth 4 --micros 4\n"
       "  chimera schedule chimera --depth 8 --micros 8 --pipes 4 --format svg "
@@ -95,8 +89,7 @@ void add_schedule_command(CLI::App& app, int& exit_code) {
       "  chimera schedule zb-v --depth 4 --micros 8 --format torch-csv\n"
       "  chimera schedule planned --depth 8 --micros 8 --shape vee --p2p "
       "0.1\n");
-  command->callback(
-      [self, command, &exit_code] { exit_code = self->run(*command); });
+  command.set_work([self](Values& values) { return self->run(values); });
 }
 
 }  // namespace chimera

@@ -7,7 +7,6 @@
 #include "chimera/cli/commands.h"
 #include "chimera/cli/console.h"
 #include "chimera/cli/exit_codes.h"
-#include "chimera/cli/flags.h"
 #include "chimera/schedule/scheme.h"
 
 namespace chimera {
@@ -51,27 +50,20 @@ std::string as_json() {
 
 }  // namespace
 
-void add_schemes_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand(
+void add_schemes_command(Command& program) {
+  Command& command = program.add_command(
       "schemes", "List every scheme: legal values and closed forms");
-  command->allow_extras();
   const auto format = std::make_shared<std::string>();
-  command->add_option("--format", *format, "text (default), json")
-      ->type_name("FORMAT");
-  command->footer(
+  command.add_value("--format", *format, "text (default), json", "FORMAT");
+  command.set_footer(
       "Examples:\n"
       "  chimera schemes\n"
       "  chimera schemes --format json\n");
-  command->callback([format, command, &exit_code] {
-    Values values;
-    refuse_unknown(*command, values);
+  command.set_work([format](Values& values) -> int {
     const int as = values.choice("--format", *format, {"text", "json"});
-    if (!values.errors().empty()) {
-      exit_code = print_errors(values.errors());
-      return;
-    }
+    if (!values.errors().empty()) return print_errors(values.errors());
     write_result(as == 0 ? as_text() : as_json(), "");
-    exit_code = kExitDone;
+    return kExitDone;
   });
 }
 

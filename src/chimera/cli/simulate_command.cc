@@ -32,7 +32,7 @@ struct SimulateCommand {
   std::string format;
   std::string output;
 
-  int run(const CLI::App& command) const;
+  int run(Values& values) const;
   [[nodiscard]] Result<Schedule> from_file() const;
   [[nodiscard]] ScheduleRequest file_request(Values& values) const;
   // Of a file or a run.toml, else of the scheme.
@@ -141,9 +141,7 @@ Result<MadeSchedule> SimulateCommand::make(const ScheduleRequest& request,
   return MadeSchedule{*read, costs_of(*read), request.cap};
 }
 
-int SimulateCommand::run(const CLI::App& command) const {
-  Values values;
-  refuse_unknown(command, values);
+int SimulateCommand::run(Values& values) const {
   ScheduleRequest request = takes_models_schedule() ? ScheduleRequest{}
                             : file.empty() ? read_request(flags, values)
                                            : file_request(values);
@@ -207,28 +205,25 @@ int SimulateCommand::run(const CLI::App& command) const {
 
 }  // namespace
 
-void add_simulate_command(CLI::App& app, int& exit_code) {
+void add_simulate_command(Command& program) {
   const auto self = std::make_shared<SimulateCommand>();
-  CLI::App* command = app.add_subcommand(
+  Command& command = program.add_command(
       "simulate", "Play a schedule through: time, idle, memory, trace");
-  command->allow_extras();
-  self->flags.add_to(*command);
-  self->times.add_to(*command);
-  self->machine.add_to(*command);
-  const auto option = [&](const char* flag, std::string& value,
-                          const char* help, const char* type) {
-    command->add_option(flag, value, help)->type_name(type);
-  };
-  option("--schedule", self->file, "simulate a file instead of a scheme",
-         "FILE");
-  option("--steps", self->steps, "steps without a barrier between (default 1)",
-         "K");
-  option("--cores", self->cores,
-         "processors that all workers share (default: one each)", "C");
-  option("--format", self->format,
-         "text (default), json, trace (Chrome/Perfetto), svg", "FORMAT");
-  option("-o,--output", self->output, "write to a file", "FILE");
-  command->footer(
+  self->flags.add_to(command);
+  self->times.add_to(command);
+  self->machine.add_to(command);
+  command.add_value("--schedule", self->file,
+                    "simulate a file instead of a scheme", "FILE");
+  command.add_value("--steps", self->steps,
+                    "steps without a barrier between (default 1)", "K");
+  command.add_value("--cores", self->cores,
+                    "processors that all workers share (default: one each)",
+                    "C");
+  command.add_value("--format", self->format,
+                    "text (default), json, trace (Chrome/Perfetto), svg",
+                    "FORMAT");
+  command.add_value("-o,--output", self->output, "write to a file", "FILE");
+  command.set_footer(
       "Examples:\n"
       "  chimera simulate chimera --depth 8 --micros 8\n"
       "  chimera simulate 1f1b --depth 8 --micros 32 --p2p 0.25 --format "
@@ -240,8 +235,7 @@ void add_simulate_command(CLI::App& app, int& exit_code) {
       "  chimera simulate --model run.toml --profile profile.toml --steps 4\n"
       "  chimera simulate chimera --depth 32 --micros 32 --width 64 --model "
       "gpt2-64\n");
-  command->callback(
-      [self, command, &exit_code] { exit_code = self->run(*command); });
+  command.set_work([self](Values& values) { return self->run(values); });
 }
 
 }  // namespace chimera

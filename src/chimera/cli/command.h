@@ -1,0 +1,69 @@
+// A command of the program: its flags, its help and its work. Flags are kept as
+// typed; the work reads them through Values, so that everything that is wrong
+// is said at once.
+//
+// CLI11 stays behind this: a file that includes it compiles all of its parser.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "chimera/cli/values.h"
+
+namespace CLI {
+class App;
+}
+
+namespace chimera {
+
+class Command {
+ public:
+  // The program itself, of which all others are parts.
+  Command(const std::string& name, const std::string& help,
+          const std::string& version);
+  Command(const Command&) = delete;
+  Command& operator=(const Command&) = delete;
+  ~Command();
+
+  // Lives as long as this one, which needs to be called with one of them.
+  Command& add_command(const std::string& name, const std::string& help);
+
+  // `names` as in "-o,--output"; without dashes, a word that stands by itself.
+  // What is filled must outlive the program.
+  void add_value(const std::string& names, std::string& value,
+                 const std::string& help, const std::string& type,
+                 const std::string& group = "");
+  // May be given often.
+  void add_values(const std::string& names, std::vector<std::string>& values,
+                  const std::string& help, const std::string& type);
+  void add_switch(const std::string& names, bool& value,
+                  const std::string& help, const std::string& group = "");
+  void set_footer(const std::string& text);
+
+  // What the command does; gives its exit code. `values` already knows of every
+  // word that the command does not understand.
+  void set_work(const std::function<int(Values& values)>& work);
+
+  // Parses, and does the work of the command that was called.
+  int run(int argc, char** argv);
+
+  [[nodiscard]] std::string name() const;
+  [[nodiscard]] std::vector<std::string> flags() const;  // long ones
+  [[nodiscard]] const std::vector<std::unique_ptr<Command>>& commands() const {
+    return commands_;
+  }
+
+ private:
+  Command(std::shared_ptr<CLI::App> app, std::shared_ptr<int> exit_code);
+
+  [[nodiscard]] int unknown_command() const;
+  void refuse_unknown(Values& values) const;
+
+  std::shared_ptr<CLI::App> app_;
+  std::shared_ptr<int> exit_code_;  // of the program
+  std::vector<std::unique_ptr<Command>> commands_;
+};
+
+}  // namespace chimera
