@@ -12,10 +12,10 @@ target_compile_options(chimera_flags INTERFACE
   # hand, because programs and libraries share a precompiled header.
   -fPIC)
 # g++ 12 sees overlaps in std::string's operator+ that are not there (GCC bug
-# 105651), and at -O1 bounds that are not there either.
+# 105651), and bounds that are not there either. The sanitizers see real ones.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  target_compile_options(chimera_flags INTERFACE -Wno-restrict)
-  set(chimera_test_warnings -Wno-array-bounds -Wno-stringop-overflow)
+  target_compile_options(chimera_flags INTERFACE
+    -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow)
 endif()
 if(CHIMERA_SANITIZE)
   target_compile_options(chimera_flags INTERFACE
@@ -47,6 +47,15 @@ function(chimera_sources target folder)
   target_sources(${target} PRIVATE ${sources})
 endfunction()
 
+# What nearly every file of the rooms above torch includes.
+function(chimera_common_headers target)
+  if(NOT TARGET chimera_headers)
+    chimera_read_once(chimera_headers HEADERS <fmt/format.h> <algorithm>
+      <functional> <map> <memory> <optional> <string> <string_view> <vector>)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM chimera_headers)
+endfunction()
+
 # chimera_room(NAME [ROOMS rooms it may include] [LIBS third-party targets]
 #              [EXCLUDE regex of sources that are a library of their own])
 function(chimera_room name)
@@ -56,6 +65,7 @@ function(chimera_room name)
   list(TRANSFORM arg_ROOMS PREPEND chimera_)
   target_link_libraries(chimera_${name} PUBLIC ${arg_ROOMS}
     PRIVATE $<BUILD_INTERFACE:chimera_flags> fmt::fmt ${arg_LIBS})
+  chimera_common_headers(chimera_${name})
   chimera_install(${name})
   if(CHIMERA_TESTS)
     file(GLOB_RECURSE tests CONFIGURE_DEPENDS
@@ -93,21 +103,24 @@ function(chimera_model_files)
   add_library(chimera_model_files STATIC ${sources})
   target_link_libraries(chimera_model_files PUBLIC chimera_base chimera_config
     PRIVATE $<BUILD_INTERFACE:chimera_flags> fmt::fmt)
+  chimera_common_headers(chimera_model_files)
   chimera_install(model_files)
   if(CHIMERA_TESTS)
     chimera_test(model_files_test SOURCES ${tests} LIBS chimera_model_files)
   endif()
 endfunction()
 
-# GoogleTest's headers, read once for all tests that need no torch.
-function(chimera_test_headers)
-  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/test_headers.cc CONTENT "")
-  add_library(chimera_test_headers OBJECT ${PROJECT_BINARY_DIR}/test_headers.cc)
-  target_link_libraries(chimera_test_headers PRIVATE
-    chimera_flags fmt::fmt GTest::gmock GTest::gtest)
-  target_compile_options(chimera_test_headers PRIVATE -O1)
-  target_precompile_headers(chimera_test_headers PRIVATE
-    <gmock/gmock.h> <gtest/gtest.h>)
+# chimera_read_once(TARGET HEADERS headers [LIBS targets] [OPTIONS flags])
+#
+# Headers that are read once for all targets which precompile with REUSE_FROM
+# this one, and have the same flags.
+function(chimera_read_once target)
+  cmake_parse_arguments(arg "" "" "HEADERS;LIBS;OPTIONS" ${ARGN})
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${target}.cc CONTENT "")
+  add_library(${target} OBJECT ${PROJECT_BINARY_DIR}/${target}.cc)
+  target_link_libraries(${target} PRIVATE chimera_flags fmt::fmt ${arg_LIBS})
+  target_compile_options(${target} PRIVATE ${arg_OPTIONS})
+  target_precompile_headers(${target} PRIVATE ${arg_HEADERS})
 endfunction()
 
 # chimera_test(NAME SOURCES files LIBS targets [LABEL unit|dist|slow])
@@ -121,9 +134,10 @@ function(chimera_test name)
     fmt::fmt GTest::gmock GTest::gtest_main rapidcheck
     rapidcheck_gtest)
   # Compiles faster, runs once.
-  target_compile_options(${name} PRIVATE -O1 ${chimera_test_warnings})
+  target_compile_options(${name} PRIVATE -O1)
   if(NOT TARGET chimera_test_headers)
-    chimera_test_headers()
+    chimera_read_once(chimera_test_headers OPTIONS -O1
+      HEADERS <gmock/gmock.h> <gtest/gtest.h> LIBS GTest::gmock GTest::gtest)
   endif()
   target_precompile_headers(${name} REUSE_FROM chimera_test_headers)
   target_compile_definitions(${name} PRIVATE

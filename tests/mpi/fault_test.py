@@ -475,7 +475,7 @@ def parse_options():
     parser.add_argument("--all", action="store_true", help="the whole matrix")
     parser.add_argument("--repeats", type=int, default=1,
                         help="of the whole matrix, if more than 1")
-    parser.add_argument("--jobs", type=int, default=2, help="cases at once (2)")
+    parser.add_argument("--jobs", type=int, default=4, help="cases at once (4)")
     parser.add_argument("--only", action="append", default=[], metavar="WORD",
                         help="cases whose name has all these")
     parser.add_argument("--list", action="store_true")
