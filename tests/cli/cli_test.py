@@ -211,6 +211,38 @@ class Simulate(Base):
                         one["makespan"])
         self.assertIn("MB", self.ok("simulate", *layout))
 
+    def test_jitter_says_what_to_expect(self):
+        layout = ["1f1b", "--depth", 2, "--micros", 8, "--model", "bert-48",
+                  "--profile"]
+        text = """
+[machine]
+name = "mine"
+cores = 2
+threads = 1
+%s
+[link]
+latency_us = 1
+gb_per_s = 10
+[block]
+layer = "block"
+hidden = 1024
+heads = 16
+ffn = 4096
+seq = 128
+micro_batch = [1]
+forward_ms = [1]
+input_grad_ms = [1]
+weight_grad_ms = [1]
+"""
+        steady = self.simulated(*layout, self.file("s.toml", text % ""))
+        self.assertNotIn("expected", steady)
+        path = self.file("j.toml", text % "jitter = 0.1")
+        varying = self.simulated(*layout, path)
+        self.assertEqual(varying["makespan"], steady["makespan"])
+        self.assertGreater(varying["expected"], 1.01 * steady["makespan"])
+        self.assertEqual(varying, self.simulated(*layout, path))
+        self.assertIn("vary by 10.0 %", self.ok("simulate", *layout, path))
+
     def test_the_papers_formula_stands_beside(self):
         layout = ["--depth", 4, "--micros", 8, "--model", "bert-48"]
         data = self.simulated("1f1b", *layout)

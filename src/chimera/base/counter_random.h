@@ -17,6 +17,7 @@ enum class RandomUse : std::uint64_t {
   kSentencePairs = 4,
   kMasking = 5,
   kPlanning = 6,
+  kJitter = 7,
 };
 
 // The stream of one key: SplitMix64 (Steele, Lea & Flood, OOPSLA 2014), whose

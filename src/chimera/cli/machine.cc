@@ -129,6 +129,7 @@ void Machine::describe_host(SimulateOptions& options) const {
     options.cores = std::max(1, profile_.cores / std::max(1, profile_.threads));
   }
   options.contention = profile_.contention;
+  options.jitter = profile_.jitter;
 }
 
 }  // namespace chimera

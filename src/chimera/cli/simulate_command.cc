@@ -188,7 +188,9 @@ int SimulateCommand::run(Values& values) const {
                     on ? uniform_costs(made.schedule, {}) : made.costs);
   if (!schedule) return print_errors(schedule.errors());
   options.cap = made.cap;
-  const Simulation simulation = simulate(*schedule, made.costs, options);
+  SimulateOptions usual = options;
+  usual.jitter = 0;
+  const Simulation simulation = simulate(*schedule, made.costs, usual);
   write_result(
       render(
           {.schedule = *schedule,
@@ -197,7 +199,11 @@ int SimulateCommand::run(Values& values) const {
            .peak_bytes = on ? on->peak_bytes(*schedule) : std::vector<double>(),
            .in_seconds = on.has_value(),
            .paper = on && flags.any_given() ? paper_step(request, made.costs)
-                                            : std::nullopt},
+                                            : std::nullopt,
+           .expected = options.jitter > 0 ? std::optional(expected_makespan(
+                                                *schedule, made.costs, options))
+                                          : std::nullopt,
+           .jitter = options.jitter},
           as),
       output);
   return kExitDone;

@@ -94,6 +94,13 @@ std::string simulation_text(const SimulationView& view) {
   std::string text = headline(view.schedule, simulation) + "\n\n";
   text += fmt::format("makespan       {}{}\n",
                       shown_time(simulation.makespan, view), unit);
+  if (view.expected) {
+    text += fmt::format(
+        "expected       {}   (times vary by {:.1f} %, and the slower one of "
+        "the "
+        "moment counts)\n",
+        shown_time(*view.expected, view), 100 * view.jitter);
+  }
   text += fmt::format("ideal          {}   (the busiest worker's compute)\n",
                       shown_time(simulation.ideal, view));
   text += fmt::format(
@@ -136,11 +143,13 @@ std::string simulation_json(const SimulationView& view) {
                                number(stats.peak_activations), bytes));
   }
   return fmt::format(
-      "{{\"makespan\":{},\"ideal\":{},\"bound\":{},\"bubble_ratio\":{},"
+      "{{\"makespan\":{},{}\"ideal\":{},\"bound\":{},\"bubble_ratio\":{},"
       "\"steps\":{},\"period\":{},{}\n \"workers\":[\n  {}]}}\n",
-      number(simulation.makespan), number(simulation.ideal),
-      number(simulation.bound), number(simulation.bubble_ratio),
-      simulation.trace.steps, number(simulation.period),
+      number(simulation.makespan),
+      view.expected ? "\"expected\":" + number(*view.expected) + "," : "",
+      number(simulation.ideal), number(simulation.bound),
+      number(simulation.bubble_ratio), simulation.trace.steps,
+      number(simulation.period),
       view.paper ? "\"paper\":" + number(*view.paper) + "," : "",
       join(rows, ",\n  "));
 }

@@ -17,6 +17,9 @@ struct SimulationView {
   std::vector<double> peak_bytes;  // [worker]; empty where nobody knows
   bool in_seconds = false;         // else times have no unit
   std::optional<double> paper;     // a step by the paper's formula
+  // The mean makespan with the jitter of the profile, and this.
+  std::optional<double> expected;
+  double jitter = 0;
 };
 
 [[nodiscard]] std::string simulation_text(const SimulationView& view);

@@ -61,6 +61,9 @@ struct Profile {
   int cores = 0;
   int threads = 0;
   double contention = 0;
+  // How much the times of workers that do the same at once differ: the standard
+  // deviation, as a share.
+  double jitter = 0;
   LinkProfile link;
   LinkProfile sum;  // in Rabenseifner's formula
   double update_s_per_parameter = 0;

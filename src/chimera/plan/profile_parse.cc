@@ -71,6 +71,8 @@ class ProfileParser {
     profile_.threads = reader.count("threads", Need::kOptional);
     profile_.contention =
         reader.number("contention", Need::kOptional, {.most = 1e3}).value_or(0);
+    profile_.jitter =
+        reader.number("jitter", Need::kOptional, {.most = 1}).value_or(0);
   }
 
   static LinkProfile link(ProfileSection& reader) {

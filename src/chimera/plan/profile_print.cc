@@ -72,9 +72,11 @@ std::string print_profile(const Profile& profile) {
   };
   count("cores", profile.cores);
   count("threads", profile.threads);
-  if (profile.contention > 0) {
-    text += fmt::format("contention = {}\n", number(profile.contention));
-  }
+  const auto share = [&](const char* key, double value) {
+    if (value > 0) text += fmt::format("{} = {}\n", key, number(value));
+  };
+  share("contention", profile.contention);
+  share("jitter", profile.jitter);
   text += link("link", profile.link);
   if (profile.sum != profile.link) text += link("sum", profile.sum);
   text += fmt::format("\n[update]\nns_per_parameter = {}\n",

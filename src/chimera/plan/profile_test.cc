@@ -92,6 +92,15 @@ TEST(Profile, BuiltInOnesReadAndComeBackFromTheirText) {
   EXPECT_FALSE(builtin_profile("h100"));
 }
 
+TEST(Profile, WhatWorkersOfOneHostShareComesBackToo) {
+  Profile profile = builtin_profile("p100").value();
+  profile.cores = 8;
+  profile.threads = 2;
+  profile.contention = 0.25;
+  profile.jitter = 0.03;
+  EXPECT_EQ(parse_profile(print_profile(profile), "again").value(), profile);
+}
+
 TEST(LayerCosts, FollowTheTableBetweenBelowAndAboveItsSizes) {
   const Profile profile = parse_profile(kSmall, "").value();
   const LayerShape shape = profile.layers[0].shape;

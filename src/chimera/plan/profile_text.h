@@ -1,7 +1,8 @@
 // profile.toml in, Profile out, or every mistake at once; and back.
 //
 //   [machine]                # name; description, source, memory_gb; for
-//   name = "p100"            # workers of one host: cores, threads, contention
+//   name = "p100"            # workers of one host: cores, threads, contention,
+//                            # jitter
 //   [link]                   # of a message: both required, 0 GB/s = unlimited
 //   latency_us = 50
 //   gb_per_s = 1             # blocking = true: a worker waits for its sends

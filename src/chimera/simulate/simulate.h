@@ -27,6 +27,10 @@ struct SimulateOptions {
   // How much longer compute takes when all cores are busy than when one is:
   // they share the way to memory. In proportion when some are.
   double contention = 0;
+  // Standard deviation of an action's time, as a share of it, from one worker
+  // or moment to the next: none, or as the play of this number has it.
+  double jitter = 0;
+  int play = 0;
   // For the lower bound: the most activations a worker may hold.
   std::optional<double> cap;
 };
@@ -60,5 +64,11 @@ struct Simulation {
 // stage; options.steps >= 1.
 [[nodiscard]] Simulation simulate(const Schedule& schedule, const Costs& costs,
                                   const SimulateOptions& options = {});
+
+// The mean makespan of several plays. Where workers wait for each other the
+// slower one of the moment counts, so it is above the makespan without jitter.
+[[nodiscard]] double expected_makespan(const Schedule& schedule,
+                                       const Costs& costs,
+                                       const SimulateOptions& options);
 
 }  // namespace chimera

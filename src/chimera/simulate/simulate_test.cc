@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 
 #include "chimera/schedule/lower.h"
 #include "chimera/schedule/scheme.h"
@@ -44,6 +46,36 @@ TEST(Simulate, BusyCoresDisturbEachOther) {
   EXPECT_DOUBLE_EQ(simulate(lower(schedule), costs, options).makespan, 7.5);
   schedule.width = 4;
   EXPECT_DOUBLE_EQ(simulate(lower(schedule), costs, options).makespan, 15);
+}
+
+// One worker waits for nobody: what jitter takes it also gives. Two that meet
+// after every action lose, the more the more their times differ.
+TEST(Simulate, JitterCostsWhereWorkersWaitForEachOther) {
+  const auto lost = [](const Schedule& schedule, double jitter) {
+    const Schedule lowered = lower(schedule);
+    const Costs costs = uniform_costs(schedule, {});
+    return expected_makespan(lowered, costs, {.jitter = jitter}) /
+               simulate(lowered, costs).makespan -
+           1;
+  };
+  const Schedule alone = make({.scheme = "1f1b", .depth = 1, .micros = 64});
+  const Schedule pair = make({.scheme = "1f1b", .depth = 2, .micros = 64});
+  EXPECT_EQ(lost(pair, 0), 0);
+  EXPECT_NEAR(lost(alone, 0.1), 0, 0.005);
+  EXPECT_GT(lost(pair, 0.05), 0.01);
+  EXPECT_GT(lost(pair, 0.1), 1.5 * lost(pair, 0.05));
+  // The slower of two normal times is 1 / sqrt(pi) deviations above the mean.
+  EXPECT_LT(lost(pair, 0.1), 0.1 / std::sqrt(std::numbers::pi) * 1.2);
+}
+
+TEST(Simulate, APlayCanBeRepeated) {
+  const Schedule schedule = lower(two_workers(4));
+  const Costs costs = uniform_costs(schedule, {});
+  const auto play = [&](int number) {
+    return simulate(schedule, costs, {.jitter = 0.1, .play = number}).makespan;
+  };
+  EXPECT_EQ(play(3), play(3));
+  EXPECT_NE(play(3), play(4));
 }
 
 // The weight that both ends share has a sum and an update of its own.

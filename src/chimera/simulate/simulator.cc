@@ -14,6 +14,7 @@ Simulator::Simulator(const Schedule& schedule, const Costs& costs,
       options_(options),
       index_(schedule),
       queue_(options.cores, schedule.width, options.contention),
+      jitter_(options.jitter, options.play),
       rounds_(rounds()),
       workers_(schedule.workers()),
       messages_(index_.size() * options.steps),
@@ -212,7 +213,7 @@ void Simulator::begin(int worker, const Action& action, int step,
   }
   state.computing = true;
   if (work > 0) {
-    queue_.compute(work, worker);
+    queue_.compute(work * jitter_.next(), worker);
   } else {
     finish(worker);
   }
@@ -268,6 +269,17 @@ namespace chimera {
 Simulation simulate(const Schedule& schedule, const Costs& costs,
                     const SimulateOptions& options) {
   return simulating::Simulator(schedule, costs, options).run();
+}
+
+double expected_makespan(const Schedule& schedule, const Costs& costs,
+                         const SimulateOptions& options) {
+  constexpr int kPlays = 32;
+  SimulateOptions play = options;
+  double sum = 0;
+  for (play.play = 1; play.play <= kPlays; ++play.play) {
+    sum += simulate(schedule, costs, play).makespan;
+  }
+  return sum / kPlays;
 }
 
 }  // namespace chimera

@@ -7,6 +7,7 @@
 
 #include "chimera/schedule/micro_index.h"
 #include "chimera/simulate/event_queue.h"
+#include "chimera/simulate/jitter.h"
 #include "chimera/simulate/links.h"
 #include "chimera/simulate/simulate.h"
 
@@ -108,6 +109,7 @@ class Simulator {
   SimulateOptions options_;
   MicroIndex index_;
   EventQueue queue_;
+  Jitter jitter_;
   Links links_;
   int rounds_;
   size_t sums_per_group_ = 1;  // micros where sums are per micro-batch

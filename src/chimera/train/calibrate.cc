@@ -64,8 +64,10 @@ void Calibration::add(const LayerRounds& rounds) {
     table.spread.push_back(summary.spread[kind]);
   }
   slowdowns_.push_back(summary.slowdown);
+  jitters_.push_back(summary.jitter);
   updates_.push_back(summary.times.update_per_parameter);
   profile_.contention = std::max(0.0, median(slowdowns_) - 1);
+  profile_.jitter = std::min(1.0, median(jitters_));
   profile_.update_s_per_parameter = median(updates_);
 }
 

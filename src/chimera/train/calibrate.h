@@ -53,6 +53,7 @@ class Calibration {
   Meeting meeting_;
   Profile profile_;
   std::vector<double> slowdowns_;  // by micro-batch
+  std::vector<double> jitters_;
   std::vector<double> updates_;
 };
 

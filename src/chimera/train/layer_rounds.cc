@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-
-#include "chimera/base/median.h"
+#include <numbers>
+#include <numeric>
 
 namespace chimera {
 namespace {
@@ -21,21 +21,20 @@ double spread_of(std::vector<double> values) {
   return std::sqrt(squares / static_cast<double>(values.size())) / mean;
 }
 
-double block_seconds(const BenchTimes& times) {
-  return times.layers[1].forward + times.layers[1].backward;
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) /
+         static_cast<double>(values.size());
 }
 
-// Of a round's alone and together: what changes from round to round is the
-// machine's.
-double slowdown_of(const std::vector<BenchTimes>& alone,
-                   const std::vector<BenchTimes>& together) {
-  std::vector<double> ratios;
-  ratios.reserve(alone.size());
-  for (std::size_t round = 0; round < alone.size(); ++round) {
-    ratios.push_back(block_seconds(together[round]) /
-                     block_seconds(alone[round]));
+// The deviation of a normal time of which two workers' differ by so much on
+// average. Of all pairs the mean, as that is what waiting goes with.
+double deviation_of(const std::vector<double>& times) {
+  double apart = 0;
+  for (const double one : times) {
+    for (const double other : times) apart += std::abs(one - other);
   }
-  return median(std::move(ratios));
+  const auto count = static_cast<double>(times.size());
+  return apart / (count * (count - 1)) * std::sqrt(std::numbers::pi) / 2;
 }
 
 }  // namespace
@@ -56,23 +55,27 @@ void LayerRounds::run() {
   meeting_.agree(0);
   if (meeting_.rank() == 0) alone_.push_back(bench_.time_once());
   meeting_.agree(0);
-  if (busy_ > 1 && meeting_.rank() < busy_) {
-    together_.push_back(bench_.time_once());
+  if (busy_ == 1 || meeting_.size() < busy_) return;
+  LayerTimes block;
+  if (meeting_.rank() < busy_) block = bench_.time_once().layers[1];
+  std::vector<Both>& ranks = together_.emplace_back();
+  for (int rank = 0; rank < busy_; ++rank) {
+    ranks.push_back({meeting_.agree(block.forward, rank),
+                     meeting_.agree(block.backward, rank)});
   }
-  meeting_.agree(0);
 }
 
 LayerSummary LayerRounds::summary() const {
   LayerSummary summary;
-  const auto middle = [&](const auto& value_of) {
+  const auto usual = [&](const auto& value_of) {
     std::vector<double> values;
     values.reserve(alone_.size());
     for (const BenchTimes& times : alone_) values.push_back(value_of(times));
-    return median(std::move(values));
+    return mean(values);
   };
   for (int kind = 0; kind < kLayerKinds; ++kind) {
     const auto of = [&](double LayerTimes::*what) {
-      return middle(
+      return usual(
           [&](const BenchTimes& times) { return times.layers[kind].*what; });
     };
     summary.times.layers[kind] = {
@@ -85,12 +88,27 @@ LayerSummary LayerRounds::summary() const {
     }
     summary.spread[kind] = spread_of(std::move(sums));
   }
-  summary.times.update_per_parameter = middle(
-      [](const BenchTimes& times) { return times.update_per_parameter; });
-  if (busy_ > 1 && meeting_.size() >= busy_) {
-    summary.slowdown = slowdown_of(alone_, together_);
-  }
+  summary.times.update_per_parameter =
+      usual([](const BenchTimes& times) { return times.update_per_parameter; });
+  if (!together_.empty()) compare_ranks(summary);
   return summary;
+}
+
+void LayerRounds::compare_ranks(LayerSummary& summary) const {
+  std::vector<double> blocks, deviations;
+  for (const std::vector<Both>& ranks : together_) {
+    for (const double Both::*what : {&Both::forward, &Both::backward}) {
+      std::vector<double> times;
+      times.reserve(ranks.size());
+      for (const Both& rank : ranks) times.push_back(rank.*what);
+      deviations.push_back(deviation_of(times) / mean(times));
+    }
+    for (const Both& rank : ranks)
+      blocks.push_back(rank.forward + rank.backward);
+  }
+  const LayerTimes& alone = summary.times.layers[1];
+  summary.slowdown = mean(blocks) / (alone.forward + alone.backward);
+  summary.jitter = mean(deviations);
 }
 
 }  // namespace chimera

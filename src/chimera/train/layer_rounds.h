@@ -18,9 +18,10 @@ class Meeting {
   Meeting(Transport& transport, int first_step)
       : transport_(transport), step_(first_step) {}
 
-  // A number that rank 0 has, on all ranks.
-  double agree(double number) {
-    transport_.start_vote(step_, {.loss = transport_.rank() == 0 ? number : 0});
+  // A number that one rank has, on all ranks.
+  double agree(double number, int rank = 0) {
+    const bool tells = transport_.rank() == rank;
+    transport_.start_vote(step_, {.loss = tells ? number : 0});
     return transport_.wait_vote(step_++).loss;
   }
   // The first of so many steps, for somebody else.
@@ -35,11 +36,13 @@ class Meeting {
   int step_;
 };
 
-// Medians over the rounds.
+// Means over the rounds: a step is a sum of many actions, which goes with
+// their mean, and slow ones are further from the median than fast ones.
 struct LayerSummary {
   BenchTimes times;  // of a rank that computes while the others wait
   std::array<double, kLayerKinds> spread = {};
   double slowdown = 1;  // of a block while all cores compute
+  double jitter = 0;    // between ranks meanwhile: see Profile
 };
 
 class LayerRounds {
@@ -59,6 +62,8 @@ class LayerRounds {
   [[nodiscard]] LayerSummary summary() const;
 
  private:
+  void compare_ranks(LayerSummary& summary) const;
+
   Meeting& meeting_;
   int micro_batch_;
   int busy_;
@@ -66,7 +71,13 @@ class LayerRounds {
   std::array<LayerBytes, kLayerKinds> bytes_;
   double seconds_ = 0;
   std::vector<BenchTimes> alone_;
-  std::vector<BenchTimes> together_;  // of the same rounds
+  // Seconds of a block's forward and backward while all cores compute, by
+  // [round][rank].
+  struct Both {
+    double forward;
+    double backward;
+  };
+  std::vector<std::vector<Both>> together_;
 };
 
 }  // namespace chimera
