@@ -31,6 +31,11 @@ add_library(chimera_torch_flags INTERFACE)
 target_compile_options(chimera_torch_flags INTERFACE
   $<$<CONFIG:RelWithDebInfo>:-g1>)
 
+# For what runs once: tests, flags, config, reports. Compiles faster, and g++
+# takes precompiled headers of other levels of optimisation.
+add_library(chimera_cold INTERFACE)
+target_compile_options(chimera_cold INTERFACE -O1)
+
 include(ChimeraInstall)
 
 # chimera_sources(TARGET FOLDER [EXCLUDE regex])
@@ -56,11 +61,15 @@ function(chimera_common_headers target)
   target_precompile_headers(${target} REUSE_FROM chimera_headers)
 endfunction()
 
-# chimera_room(NAME [ROOMS rooms it may include] [LIBS third-party targets]
+# chimera_room(NAME [COLD] [ROOMS rooms it may include] [LIBS third-party targets]
 #              [EXCLUDE regex of sources that are a library of their own])
 function(chimera_room name)
-  cmake_parse_arguments(arg "" "EXCLUDE" "ROOMS;LIBS" ${ARGN})
+  cmake_parse_arguments(arg "COLD" "EXCLUDE" "ROOMS;LIBS" ${ARGN})
   add_library(chimera_${name} STATIC)
+  if(arg_COLD)
+    target_link_libraries(chimera_${name} PRIVATE
+      $<BUILD_INTERFACE:chimera_cold>)
+  endif()
   chimera_sources(chimera_${name} src/chimera/${name} EXCLUDE ${arg_EXCLUDE})
   list(TRANSFORM arg_ROOMS PREPEND chimera_)
   target_link_libraries(chimera_${name} PUBLIC ${arg_ROOMS}
@@ -110,16 +119,15 @@ function(chimera_model_files)
   endif()
 endfunction()
 
-# chimera_read_once(TARGET HEADERS headers [LIBS targets] [OPTIONS flags])
+# chimera_read_once(TARGET HEADERS headers [LIBS targets])
 #
 # Headers that are read once for all targets which precompile with REUSE_FROM
 # this one, and have the same flags.
 function(chimera_read_once target)
-  cmake_parse_arguments(arg "" "" "HEADERS;LIBS;OPTIONS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "HEADERS;LIBS" ${ARGN})
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${target}.cc CONTENT "")
   add_library(${target} OBJECT ${PROJECT_BINARY_DIR}/${target}.cc)
   target_link_libraries(${target} PRIVATE chimera_flags fmt::fmt ${arg_LIBS})
-  target_compile_options(${target} PRIVATE ${arg_OPTIONS})
   target_precompile_headers(${target} PRIVATE ${arg_HEADERS})
 endfunction()
 
@@ -130,14 +138,12 @@ function(chimera_test name)
     set(arg_LABEL unit)
   endif()
   add_executable(${name} ${arg_SOURCES})
-  target_link_libraries(${name} PRIVATE ${arg_LIBS} chimera_flags
+  target_link_libraries(${name} PRIVATE ${arg_LIBS} chimera_flags chimera_cold
     fmt::fmt GTest::gmock GTest::gtest_main rapidcheck
     rapidcheck_gtest)
-  # Compiles faster, runs once.
-  target_compile_options(${name} PRIVATE -O1)
   if(NOT TARGET chimera_test_headers)
-    chimera_read_once(chimera_test_headers OPTIONS -O1
-      HEADERS <gmock/gmock.h> <gtest/gtest.h> LIBS GTest::gmock GTest::gtest)
+    chimera_read_once(chimera_test_headers HEADERS <gmock/gmock.h>
+      <gtest/gtest.h> LIBS GTest::gmock GTest::gtest)
   endif()
   target_precompile_headers(${name} REUSE_FROM chimera_test_headers)
   target_compile_definitions(${name} PRIVATE
@@ -176,7 +182,7 @@ function(chimera_torch_room name)
   if(CHIMERA_TESTS AND tests)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE chimera_${name}
-      chimera_flags chimera_torch_flags fmt::fmt
+      chimera_flags chimera_torch_flags chimera_cold fmt::fmt
       GTest::gmock GTest::gtest_main rapidcheck rapidcheck_gtest)
     target_precompile_headers(${name}_test REUSE_FROM chimera_model)
     add_test(NAME ${name}_test COMMAND ${name}_test)

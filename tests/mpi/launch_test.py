@@ -629,10 +629,11 @@ class Failures(Base):
         self.assertEqual(job.says(0).count("warning"), 1)
         self.assertEqual(self.state(),
                          {"state": "failed", "step": 60, "exit": 8})
-        # Whole lines, and none of them lost but the last.
+        # Whole lines, in order; a short one may fit where a long one did not.
         steps = [json.loads(line)["step"]
                  for line in metrics.read_text().splitlines()]
-        self.assertEqual(steps, list(range(1, len(steps) + 1)))
+        self.assertEqual(steps[:5], [1, 2, 3, 4, 5])
+        self.assertEqual(steps, sorted(set(steps)))
         self.assertLess(len(steps), 60)
 
     def test_a_disk_that_is_full_at_the_end(self):
