@@ -20,6 +20,7 @@ CollectiveJob::CollectiveJob(CollectiveId::Kind kind,
   for (const NumberBuffer& buffer : buffers_) {
     CHIMERA_CHECK_EQ(buffer.count, buffers_[0].count);
     CHIMERA_CHECK(buffer.type == buffers_[0].type, "members differ in type");
+    CHIMERA_CHECK_EQ(buffer.only_shard, buffers_[0].only_shard);
   }
   num_blocks_ = (buffers_[0].count + kBlock - 1) / kBlock;
 }
@@ -47,9 +48,25 @@ void CollectiveJob::sum(std::size_t begin, std::size_t end) const {
     const T* more = numbers(from);
     for (std::size_t i = begin; i < end; ++i) sum[i] += more[i];
   });
-  for (int member = 1; member < members; ++member) {
-    std::copy(numbers(0) + begin, numbers(0) + end, numbers(member) + begin);
+  // The first member has the sum, and gives up what is not its own last.
+  for (int member = members - 1; member >= 0; --member) {
+    const Shard mine = part_of(member, begin, end);
+    std::fill(numbers(member) + begin, numbers(member) + mine.begin, T{0});
+    if (member > 0) {
+      std::copy(numbers(0) + mine.begin, numbers(0) + mine.end,
+                numbers(member) + mine.begin);
+    }
+    std::fill(numbers(member) + mine.end, numbers(member) + end, T{0});
   }
+}
+
+// What `member` gets of the sum, between `begin` and `end`.
+Shard CollectiveJob::part_of(int member, std::size_t begin,
+                             std::size_t end) const {
+  if (!buffers_[0].only_shard) return {begin, end};
+  const Shard own =
+      shard_of(buffers_[0].count, member, static_cast<int>(buffers_.size()));
+  return {std::clamp(own.begin, begin, end), std::clamp(own.end, begin, end)};
 }
 
 void CollectiveJob::gather(std::size_t begin, std::size_t end) const {

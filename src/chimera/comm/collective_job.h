@@ -22,6 +22,8 @@ class CollectiveJob {
  private:
   template <class T>
   void sum(std::size_t begin, std::size_t end) const;
+  [[nodiscard]] Shard part_of(int member, std::size_t begin,
+                              std::size_t end) const;
   void gather(std::size_t begin, std::size_t end) const;
 
   CollectiveId::Kind kind_;

@@ -54,6 +54,30 @@ TEST(SumTree, EveryElementOfEveryBlockIsAddedAlike) {
   }
 }
 
+TEST(SumTree, WhoeverNeedsItsShardOnlyGetsThatAndZeros) {
+  constexpr std::size_t kCount = 100003;
+  constexpr int kMembers = 3;
+  std::vector<std::vector<float>> numbers;
+  std::vector<NumberBuffer> buffers;
+  for (int member = 0; member < kMembers; ++member) {
+    numbers.emplace_back(kCount, static_cast<float>(1 + member));
+  }
+  for (std::vector<float>& member : numbers) {
+    buffers.push_back({member.data(), kCount, NumberType::kFloat32, true});
+  }
+  const CollectiveJob job(CollectiveId::Kind::kSum, buffers);
+  for (std::size_t block = 0; block < job.num_blocks(); ++block) {
+    job.run_block(block);
+  }
+  for (int member = 0; member < kMembers; ++member) {
+    const Shard own = shard_of(kCount, member, kMembers);
+    for (std::size_t i = 0; i < kCount; ++i) {
+      const bool is_own = own.begin <= i && i < own.end;
+      ASSERT_EQ(numbers[member][i], is_own ? 6.0F : 0.0F) << i;
+    }
+  }
+}
+
 TEST(Shards, CoverEverythingInWholeGrains) {
   for (const std::size_t count : {0, 1, 16, 17, 1000, 12345}) {
     for (const int members : {1, 2, 3, 8}) {

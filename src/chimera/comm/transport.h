@@ -63,6 +63,8 @@ struct NumberBuffer {
   void* data = nullptr;
   std::size_t count = 0;
   NumberType type = NumberType::kFloat32;
+  // Of a sum, this rank needs its own shard alone. The same on every member.
+  bool only_shard = false;
 
   [[nodiscard]] std::size_t bytes() const {
     return count * (type == NumberType::kFloat32 ? 4 : 8);
@@ -99,8 +101,9 @@ class Transport {
 
   // Collectives over `members`, ascending ranks that include this one; every
   // member gives the same list and count. A sum leaves in every member's
-  // buffer the sum over all, added by the tree of sum_tree.h; a gather leaves
-  // there every member's own shard. `members` must outlive the wait for it.
+  // buffer the sum over all, added by the tree of sum_tree.h (only_shard: its
+  // own shard of that, and zeros elsewhere); a gather leaves there every
+  // member's own shard. `members` must outlive the wait for it.
   virtual void start_collective(const CollectiveId& id,
                                 std::span<const int> members,
                                 const NumberBuffer& buffer) = 0;

@@ -112,7 +112,8 @@ class StageCompute {
   virtual void weight_grad(const Work& work, Stash& stash) = 0;
 
   // This rank's gradient of the weights that `group` shares, its own members
-  // added up. The sum over all ranks will replace it before the next update.
+  // added up. The sum over all ranks will replace it before the next update;
+  // where the buffer asks for its shard only, that and zeros.
   [[nodiscard]] virtual NumberBuffer gradient(const SumGroup& group) = 0;
 
   // Returns `current` itself, changed, or a new version.

@@ -12,6 +12,10 @@
 namespace chimera {
 namespace {
 
+// Elements for each thread: a megabyte of float32. Whole grains, so that
+// chunks do not matter for the bits.
+constexpr std::size_t kUpdateChunk = std::size_t{1} << 18;
+
 std::int64_t padded(std::int64_t size) {
   constexpr auto kGrain = static_cast<std::int64_t>(kShardGrain);
   return (size + kGrain - 1) / kGrain * kGrain;
@@ -75,8 +79,11 @@ at::Tensor ParameterBlock::view(const at::Tensor& flat,
   return flat.narrow(0, offsets_[parameter], numel(spec)).view(spec.shape);
 }
 
-NumberBuffer ParameterBlock::gradient_buffer() const {
-  return buffer_of(gradient_);
+NumberBuffer ParameterBlock::gradient_to_sum(bool only_shard) {
+  has_only_shard_ = only_shard;
+  NumberBuffer buffer = buffer_of(gradient_);
+  buffer.only_shard = only_shard;
+  return buffer;
 }
 
 NumberBuffer ParameterBlock::value_buffer(const BlockValues& values) const {
@@ -142,6 +149,7 @@ Shard ParameterBlock::range_to_update(bool own_shard_only) const {
 
 void ParameterBlock::update(const Update& update, const BlockValues& values) {
   const at::NoGradGuard no_grad;
+  const auto size = static_cast<std::size_t>(size_);
   const Shard mine = range_to_update(update.own_shard_only);
   if (states_.empty()) {
     state_range_ = mine;
@@ -156,15 +164,28 @@ void ParameterBlock::update(const Update& update, const BlockValues& values) {
   update_range(update, values, {mine.begin, std::min(mine.end, middle)}, true);
   update_range(update, values, {std::max(mine.begin, middle), mine.end}, false);
   ++updates_;
-  is_used_up_ = true;
+  // What was updated has been cleared.
+  const bool all_mine = mine.begin == 0 && mine.end == size;
+  is_used_up_ = !all_mine && !has_only_shard_;
 }
 
+// A chunk's gradient is cleared while it is still in a cache.
 void ParameterBlock::update_range(const Update& update,
                                   const BlockValues& values, const Shard& range,
                                   bool decays) {
-  if (range.begin >= range.end) return;
-  const auto begin = static_cast<std::int64_t>(range.begin);
-  const auto length = static_cast<std::int64_t>(range.end - range.begin);
+  const std::size_t most =
+      kUpdateChunk * static_cast<std::size_t>(at::get_num_threads());
+  for (std::size_t begin = range.begin; begin < range.end; begin += most) {
+    update_chunk(update, values, {begin, std::min(begin + most, range.end)},
+                 decays);
+  }
+}
+
+void ParameterBlock::update_chunk(const Update& update,
+                                  const BlockValues& values, const Shard& chunk,
+                                  bool decays) {
+  const auto begin = static_cast<std::int64_t>(chunk.begin);
+  const auto length = static_cast<std::int64_t>(chunk.end - chunk.begin);
   OptimizerSlice slice{.weights = values.flat.narrow(0, begin, length),
                        .gradient = gradient_.narrow(0, begin, length),
                        .decays = decays,
@@ -176,6 +197,7 @@ void ParameterBlock::update_range(const Update& update,
   }
   if (update.gradient_scale != 1) slice.gradient.mul_(update.gradient_scale);
   update.optimizer.update(slice);
+  slice.gradient.zero_();
 }
 
 void ParameterBlock::restore(const RestoredState& saved,

@@ -46,7 +46,9 @@ class ParameterBlock {
   [[nodiscard]] std::vector<at::Tensor> gradients() const {
     return gradient_views_;
   }
-  [[nodiscard]] NumberBuffer gradient_buffer() const;
+  // For the sum over its holders; `only_shard`: this rank's shard of it is
+  // enough.
+  [[nodiscard]] NumberBuffer gradient_to_sum(bool only_shard);
   [[nodiscard]] NumberBuffer value_buffer(const BlockValues& values) const;
 
   // Values from `init`. Where a layer owns a tensor, that one takes them and
@@ -75,7 +77,7 @@ class ParameterBlock {
     double gradient_scale = 1;
     bool own_shard_only = false;
   };
-  // Leaves the gradient to be started anew.
+  // Uses the gradient up.
   void update(const Update& update, const BlockValues& values);
   // The same without changing any value.
   void skip_update() { is_used_up_ = true; }
@@ -98,6 +100,8 @@ class ParameterBlock {
                                 std::size_t parameter) const;
   void update_range(const Update& update, const BlockValues& values,
                     const Shard& range, bool decays);
+  void update_chunk(const Update& update, const BlockValues& values,
+                    const Shard& chunk, bool decays);
   [[nodiscard]] Shard range_to_update(bool own_shard_only) const;
   [[nodiscard]] std::vector<StatePiece> whole_pieces(
       const std::string& kind, const at::Tensor& flat,
@@ -112,7 +116,8 @@ class ParameterBlock {
   std::int64_t size_ = 0;
   at::Tensor gradient_;  // (size)
   std::vector<at::Tensor> gradient_views_;
-  bool is_used_up_ = false;  // the gradient has served its update
+  bool is_used_up_ = false;      // the gradient is to be started anew
+  bool has_only_shard_ = false;  // of the gradient: zeros elsewhere
   std::int64_t updates_ = 0;
   Shard state_range_;               // what states_ hold
   std::vector<at::Tensor> states_;  // made by the first update

@@ -42,8 +42,9 @@ TEST(ParameterBlock, ParametersAreViewsOfOnePieceOfMemory) {
     EXPECT_TRUE(leaf.requires_grad());
     EXPECT_TRUE(leaf.is_leaf());
   }
-  EXPECT_EQ(block.gradient_buffer().count, block.value_buffer(values).count);
-  EXPECT_EQ(block.gradient_buffer().count % kShardGrain, 0U);
+  EXPECT_EQ(block.gradient_to_sum(false).count,
+            block.value_buffer(values).count);
+  EXPECT_EQ(block.gradient_to_sum(false).count % kShardGrain, 0U);
 }
 
 TEST(ParameterBlock, BackwardsAddInPlaceAndStartAnewAfterAnUpdate) {
@@ -118,6 +119,26 @@ TEST(ParameterBlock, ShardsAddUpToTheWhole) {
   EXPECT_DOUBLE_EQ(sum, norm);
   whole.update({.optimizer = optimizer, .gradient_scale = 0.5}, expected);
   EXPECT_TRUE(at::equal(gathered, expected.flat));
+}
+
+// Whatever the sum has left outside of a rank's shard, the next step's gradient
+// starts from zero everywhere.
+TEST(ParameterBlock, AnUpdateOfAShardLeavesNoGradientBehind) {
+  for (const bool only_shard : {false, true}) {
+    ParameterBlock block(specs(), at::kFloat, {.index = 1, .holders = 2});
+    const BlockValues values = block.make_values(numbered, {});
+    for (const at::Tensor& leaf : values.leaves) leaf.sum().backward();
+    const NumberBuffer sum = block.gradient_to_sum(only_shard);
+    ASSERT_EQ(sum.only_shard, only_shard);
+    const Shard own = shard_of(sum.count, 1, 2);
+    if (only_shard) std::fill_n(static_cast<float*>(sum.data), own.begin, 0.F);
+    const Subtract optimizer;
+    block.update({.optimizer = optimizer, .own_shard_only = true}, values);
+    block.begin_gradient();
+    for (const at::Tensor& gradient : block.gradients()) {
+      EXPECT_EQ(gradient.abs().sum().item<float>(), 0) << only_shard;
+    }
+  }
 }
 
 }  // namespace

@@ -86,10 +86,14 @@ class TorchCompute final : public StageCompute {
   [[nodiscard]] bool updates_tied(int stage) const {
     return tied_ && stage == tied_stage_;
   }
-  // Whoever looks at gradients sees the weights that they belong to, which
+  // Whoever looks at gradients sees them whole.
+  [[nodiscard]] bool sums_shards() const {
+    return options_.shard_update && !options_.on_gradient;
+  }
+  // Whoever looks at gradients also sees the weights that they belong to, which
   // another holder may be updating already.
   [[nodiscard]] bool shares_weights() const {
-    return options_.shard_update && !is_asynchronous_ && !options_.on_gradient;
+    return sums_shards() && !is_asynchronous_;
   }
   [[nodiscard]] int parts(const Work& work) const {
     return work.training ? options_.schedule.parts : 1;
@@ -367,7 +371,7 @@ NumberBuffer TorchCompute::gradient(const SumGroup& group) {
   const bool tied = stage != group.members.back().stage;
   ParameterBlock& block = tied ? *tied_ : stages_[stage]->block();
   block.begin_gradient();
-  return block.gradient_buffer();
+  return block.gradient_to_sum(sums_shards());
 }
 
 void TorchCompute::show(const ParameterBlock& block, const UpdateOrder& order,

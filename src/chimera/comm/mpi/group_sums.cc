@@ -137,9 +137,19 @@ void GroupSums::begin_gather() {
 void GroupSums::finish_if_done() {
   if (left_ > 0 || tasks_.empty()) return;
   const Task task = tasks_.front();
+  if (task.buffer.only_shard) clear_others();
   tasks_.pop_front();
   done_(task.id, {task.started, Clock::now()});
   if (!tasks_.empty()) begin();
+}
+
+// Of a whole sum, what is not this member's shard.
+void GroupSums::clear_others() {
+  const std::size_t count = tasks_.front().buffer.count;
+  const Shard own = shard_of(count, mine_, static_cast<int>(members_.size()));
+  for (const Range& other : {Range{0, own.begin}, Range{own.end, count}}) {
+    std::ranges::fill(bytes_of(other), std::byte{0});
+  }
 }
 
 int GroupSums::waits_for() const {

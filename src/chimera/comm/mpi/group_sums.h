@@ -55,6 +55,7 @@ class GroupSums {
   void message_done(Block& block);
   void add_arrived(const Block& block);
   void finish_if_done();
+  void clear_others();
 
   [[nodiscard]] std::span<std::byte> bytes_of(const Range& range) const;
 
