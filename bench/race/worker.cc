@@ -32,6 +32,7 @@ namespace {
 
 constexpr int kControlStep = 1 << 28;  // beyond all steps of training
 constexpr int kLayerStep = 1 << 27;
+constexpr double kLayerSeconds = 0.7;  // before each block, twice
 
 // Measures the layers in turns with the run.
 class LayerTurns {
@@ -49,7 +50,7 @@ class LayerTurns {
         calibration_(transport, options_),
         rounds_(calibration_.layers(options_.micro_batches[0])) {}
 
-  void run() { rounds_->run(); }
+  void run() { rounds_->run(kLayerSeconds); }
   void write(const std::string& file) {
     calibration_.add(*rounds_);
     write_file(file, print_profile(calibration_.profile()));

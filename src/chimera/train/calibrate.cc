@@ -38,10 +38,10 @@ std::unique_ptr<LayerRounds> Calibration::layers(int micro_batch) {
 
 void Calibration::measure_layers(int micro_batch) {
   const std::unique_ptr<LayerRounds> rounds = layers(micro_batch);
-  constexpr double kFewest = 7, kMost = 200;
-  const int count = static_cast<int>(meeting_.agree(
-      std::clamp(options_.seconds / rounds->seconds(), kFewest, kMost)));
-  for (int round = 0; round < count; ++round) rounds->run();
+  constexpr int kRounds = 7;
+  for (int round = 0; round < kRounds; ++round) {
+    rounds->run(options_.seconds / kRounds);
+  }
   if (transport_.rank() == 0) add(*rounds);
 }
 

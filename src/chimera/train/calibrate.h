@@ -41,7 +41,7 @@ class Calibration {
   [[nodiscard]] std::unique_ptr<LayerRounds> layers(int micro_batch);
   // On rank 0, in ascending order of micro-batches.
   void add(const LayerRounds& rounds);
-  // Both at once: as many rounds as `seconds` wants.
+  // Both at once, for `seconds`.
   void measure_layers(int micro_batch);
   // With a single rank there are none: messages and sums are free then.
   void measure_links();

@@ -6,6 +6,8 @@
 #include <numbers>
 #include <numeric>
 
+#include "chimera/base/median.h"
+
 namespace chimera {
 namespace {
 
@@ -37,6 +39,22 @@ double deviation_of(const std::vector<double>& times) {
   return apart / (count * (count - 1)) * std::sqrt(std::numbers::pi) / 2;
 }
 
+// Of [round][pass]: the median round's mean. A block of steps is the sum of
+// many actions, which goes with their mean; a round in which the machine was
+// slow is not the usual one.
+template <class Pass, class ValueOf>
+double usual_of(const std::vector<std::vector<Pass>>& rounds,
+                const ValueOf& value_of) {
+  std::vector<double> means;
+  means.reserve(rounds.size());
+  for (const std::vector<Pass>& passes : rounds) {
+    double sum = 0;
+    for (const Pass& pass : passes) sum += value_of(pass);
+    means.push_back(sum / static_cast<double>(passes.size()));
+  }
+  return median(std::move(means));
+}
+
 }  // namespace
 
 LayerRounds::LayerRounds(Meeting& meeting, const LayerBenchOptions& options,
@@ -51,27 +69,38 @@ LayerRounds::LayerRounds(Meeting& meeting, const LayerBenchOptions& options,
   seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-void LayerRounds::run() {
-  meeting_.agree(0);
-  if (meeting_.rank() == 0) alone_.push_back(bench_.time_once());
+void LayerRounds::run(double seconds) {
+  constexpr double kMost = 30;
+  const int passes = static_cast<int>(
+      meeting_.agree(std::clamp(seconds / seconds_, 1.0, kMost)));
+  if (meeting_.rank() == 0) {
+    std::vector<BenchTimes>& round = alone_.emplace_back();
+    for (int pass = 0; pass < passes; ++pass) {
+      round.push_back(bench_.time_once());
+    }
+  }
   meeting_.agree(0);
   if (busy_ == 1 || meeting_.size() < busy_) return;
+  std::vector<std::vector<Both>>& round = together_.emplace_back();
+  for (int pass = 0; pass < passes; ++pass) round.push_back(run_together());
+}
+
+// One pass, by rank.
+std::vector<LayerRounds::Both> LayerRounds::run_together() {
   LayerTimes block;
   if (meeting_.rank() < busy_) block = bench_.time_once().layers[1];
-  std::vector<Both>& ranks = together_.emplace_back();
+  std::vector<Both> ranks;
   for (int rank = 0; rank < busy_; ++rank) {
     ranks.push_back({meeting_.agree(block.forward, rank),
                      meeting_.agree(block.backward, rank)});
   }
+  return ranks;
 }
 
 LayerSummary LayerRounds::summary() const {
   LayerSummary summary;
   const auto usual = [&](const auto& value_of) {
-    std::vector<double> values;
-    values.reserve(alone_.size());
-    for (const BenchTimes& times : alone_) values.push_back(value_of(times));
-    return mean(values);
+    return usual_of(alone_, value_of);
   };
   for (int kind = 0; kind < kLayerKinds; ++kind) {
     const auto of = [&](double LayerTimes::*what) {
@@ -82,9 +111,11 @@ LayerSummary LayerRounds::summary() const {
         of(&LayerTimes::forward), of(&LayerTimes::backward),
         of(&LayerTimes::input_grad), of(&LayerTimes::weight_grad)};
     std::vector<double> sums;
-    sums.reserve(alone_.size());
-    for (const BenchTimes& times : alone_) {
-      sums.push_back(times.layers[kind].forward + times.layers[kind].backward);
+    for (const std::vector<BenchTimes>& round : alone_) {
+      for (const BenchTimes& times : round) {
+        sums.push_back(times.layers[kind].forward +
+                       times.layers[kind].backward);
+      }
     }
     summary.spread[kind] = spread_of(std::move(sums));
   }
@@ -95,20 +126,34 @@ LayerSummary LayerRounds::summary() const {
 }
 
 void LayerRounds::compare_ranks(LayerSummary& summary) const {
-  std::vector<double> blocks, deviations;
-  for (const std::vector<Both>& ranks : together_) {
-    for (const double Both::*what : {&Both::forward, &Both::backward}) {
-      std::vector<double> times;
-      times.reserve(ranks.size());
-      for (const Both& rank : ranks) times.push_back(rank.*what);
-      deviations.push_back(deviation_of(times) / mean(times));
-    }
-    for (const Both& rank : ranks)
-      blocks.push_back(rank.forward + rank.backward);
-  }
+  using Ranks = std::vector<Both>;
+  const auto times_of = [](const Ranks& ranks, double Both::*what) {
+    std::vector<double> times;
+    times.reserve(ranks.size());
+    for (const Both& rank : ranks) times.push_back(rank.*what);
+    return times;
+  };
+  const double block = usual_of(together_, [&](const Ranks& ranks) {
+    return mean(times_of(ranks, &Both::forward)) +
+           mean(times_of(ranks, &Both::backward));
+  });
+  summary.jitter = usual_of(together_, [&](const Ranks& ranks) {
+    const auto deviation = [&](double Both::*what) {
+      const std::vector<double> times = times_of(ranks, what);
+      return deviation_of(times) / mean(times);
+    };
+    return (deviation(&Both::forward) + deviation(&Both::backward)) / 2;
+  });
   const LayerTimes& alone = summary.times.layers[1];
-  summary.slowdown = mean(blocks) / (alone.forward + alone.backward);
-  summary.jitter = mean(deviations);
+  summary.slowdown = block / (alone.forward + alone.backward);
+  if (summary.slowdown >= 1) return;
+  // By chance: nobody is faster for being disturbed. Most work is done while
+  // others work too, so those times count.
+  for (LayerTimes& times : summary.times.layers) {
+    times.forward *= summary.slowdown;
+    times.backward *= summary.slowdown;
+  }
+  summary.slowdown = 1;
 }
 
 }  // namespace chimera

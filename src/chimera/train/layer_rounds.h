@@ -36,8 +36,7 @@ class Meeting {
   int step_;
 };
 
-// Means over the rounds: a step is a sum of many actions, which goes with
-// their mean, and slow ones are further from the median than fast ones.
+// What is usual: of each round the mean, of the rounds the median.
 struct LayerSummary {
   BenchTimes times;  // of a rank that computes while the others wait
   std::array<double, kLayerKinds> spread = {};
@@ -54,14 +53,20 @@ class LayerRounds {
   [[nodiscard]] const std::array<LayerBytes, kLayerKinds>& bytes() const {
     return bytes_;
   }
-  // Of one rank's share, once allocators and caches are warm.
-  [[nodiscard]] double seconds() const { return seconds_; }
-  // One rank alone, then all cores. All ranks call it.
-  void run();
+  // A round: one rank alone for about so long, then all cores. All ranks call
+  // it.
+  void run(double seconds);
   // On rank 0.
   [[nodiscard]] LayerSummary summary() const;
 
  private:
+  // Seconds of a block.
+  struct Both {
+    double forward;
+    double backward;
+  };
+
+  [[nodiscard]] std::vector<Both> run_together();
   void compare_ranks(LayerSummary& summary) const;
 
   Meeting& meeting_;
@@ -69,15 +74,10 @@ class LayerRounds {
   int busy_;
   LayerBench bench_;
   std::array<LayerBytes, kLayerKinds> bytes_;
-  double seconds_ = 0;
-  std::vector<BenchTimes> alone_;
-  // Seconds of a block's forward and backward while all cores compute, by
-  // [round][rank].
-  struct Both {
-    double forward;
-    double backward;
-  };
-  std::vector<std::vector<Both>> together_;
+  double seconds_ = 0;  // of a pass, once allocators and caches are warm
+  std::vector<std::vector<BenchTimes>> alone_;  // [round][pass]
+  // While all cores compute, [round][pass][rank].
+  std::vector<std::vector<std::vector<Both>>> together_;
 };
 
 }  // namespace chimera
