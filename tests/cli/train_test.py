@@ -123,6 +123,18 @@ class Calibrate(Base):
 
 
 class Train(Base):
+    def test_norms_are_those_of_updates_that_wait_for_them(self):
+        for settings in ((), ("train.shard_update=true",),
+                         ("schedule.scheme=1f1b", "train.optimizer=sgd")):
+            norms = []
+            for clip in ("0", "1e9"):
+                self.run_dir = self.folder / f"run_{len(settings)}_{clip}"
+                self.trained(f"train.clip={clip}", *settings)
+                norms.append([m["grad_norm"] for m in self.metrics()])
+            for free, gated in zip(*norms):
+                self.assertGreater(free, 0)
+                self.assertAlmostEqual(free / gated, 1, delta=1e-9)
+
     def test_the_run_directory_is_the_contract(self):
         self.trained("run.trace=true")
         self.assertEqual(sorted(os.listdir(self.run_dir)), [

@@ -11,6 +11,7 @@
 
 #include "chimera/base/check.h"
 #include "chimera/exec/program.h"
+#include "chimera/model/held_stages.h"
 #include "chimera/model/memory_meter.h"
 #include "chimera/model/micro_batches.h"
 #include "chimera/model/receive_buffers.h"
@@ -50,10 +51,10 @@ class TorchCompute final : public StageCompute {
 
   WeightsPtr initial_weights(int stage) override;
   WeightsPtr initial_previous(int stage) override;
-  std::vector<StatePiece> state(const StateOrder& order) override;
-  std::int64_t updates() const override {
-    return stages_.begin()->second->block().updates();
+  std::vector<StatePiece> state(const StateOrder& order) override {
+    return stages_->state(order);
   }
+  std::int64_t updates() const override { return stages_->updates(); }
   ForwardResult forward(const Work& work, const WeightsPtr& weights,
                         PayloadPtr input, Keep keep) override;
   void recompute(const Work& work, Stash& stash) override;
@@ -74,17 +75,8 @@ class TorchCompute final : public StageCompute {
   using Losses = std::map<int, StepLoss>;  // by step
 
   void note_list();
-  void make_tied_block(const std::vector<int>& stages);
-  void make_stages(const std::vector<int>& stages);
-  void restore();
-  [[nodiscard]] Sharing sharing_of(const std::vector<int>& stages,
-                                   int lost = kNone) const;
   [[nodiscard]] bool is_last(int stage) const {
     return stage + 1 == options_.schedule.stages();
-  }
-  // Whether `stage`'s update is also that of the tied weights on this rank.
-  [[nodiscard]] bool updates_tied(int stage) const {
-    return tied_ && stage == tied_stage_;
   }
   // Whoever looks at gradients sees them whole.
   [[nodiscard]] bool sums_shards() const {
@@ -116,19 +108,17 @@ class TorchCompute final : public StageCompute {
   int rank_;
   RankPlace place_;
   MicroIndex index_;
-  std::unique_ptr<ParameterBlock> tied_;
-  BlockValues tied_values_;
-  int tied_stage_ = kNone;
-  std::map<int, std::unique_ptr<TorchStage>> stages_;  // held, by number
-  std::map<int, const TorchWeights*> newest_;          // by stage; not owned
-  std::vector<bool> is_split_;                         // [cell]: I and W
-  bool updates_each_micro_ = false;                    // PipeDream
+  std::optional<HeldStages> stages_;
+  std::map<int, const TorchWeights*> newest_;  // by stage; not owned
+  std::vector<bool> is_split_;                 // [cell]: I and W
+  bool updates_each_micro_ = false;            // PipeDream
   bool is_asynchronous_ = false;
+  bool vote_gates_update_ = false;
   std::optional<MicroBatches> batches_;
   ReceiveBuffers receive_buffers_;
   Losses training_losses_;
   Losses evaluation_losses_;
-  double squared_norms_ = 0;  // of the step's updates, where asynchronous
+  double squared_norms_ = 0;  // of the updates since the last vote
 };
 
 TorchCompute::TorchCompute(const TorchComputeOptions& options, int rank)
@@ -139,6 +129,7 @@ TorchCompute::TorchCompute(const TorchComputeOptions& options, int rank)
       is_split_(index_.cells(), false),
       is_asynchronous_(chimera::is_asynchronous(options.schedule)) {
   at::set_num_threads(options_.threads);
+  stages_.emplace(options_, rank);
   note_list();
   batches_.emplace(MicroBatches::Options{.schedule = options_.schedule,
                                          .copy = place_.copy,
@@ -147,24 +138,13 @@ TorchCompute::TorchCompute(const TorchComputeOptions& options, int rank)
                                          .sample_shift = options_.sample_shift,
                                          .training = options_.training,
                                          .evaluation = options_.evaluation});
-  const std::vector<int> stages =
-      stages_of(options_.schedule.placement, place_.worker);
-  make_tied_block(stages);
-  make_stages(stages);
-  if (options_.restored) restore();
-}
-
-void TorchCompute::restore() {
-  const auto go_on = [this](ParameterBlock& block) {
-    block.restore(*options_.restored, *options_.optimizer,
-                  options_.shard_update);
-  };
-  for (const auto& [number, stage] : stages_) go_on(stage->block());
-  if (tied_) go_on(*tied_);
 }
 
 void TorchCompute::note_list() {
+  bool voted = false;
   for (const Action& action : options_.schedule.actions[place_.worker]) {
+    voted |= action.op == Op::kN;
+    vote_gates_update_ |= voted && action.op == Op::kU;
     if (action.op == Op::kI) {
       is_split_[index_.cell(action.stage, action.micro)] = true;
     }
@@ -174,94 +154,16 @@ void TorchCompute::note_list() {
   }
 }
 
-// The ranks that hold any of `stages`, and which of them this one is.
-Sharing TorchCompute::sharing_of(const std::vector<int>& stages,
-                                 int lost) const {
-  SumGroup group;
-  for (int pipe = 0; pipe < options_.schedule.pipes(); ++pipe) {
-    for (const int stage : stages) group.members.push_back({pipe, stage});
-  }
-  std::vector<int> ranks = member_ranks(options_.schedule, group);
-  std::erase(ranks, lost);
-  const auto mine = std::find(ranks.begin(), ranks.end(), rank_);
-  return {.index = static_cast<int>(mine - ranks.begin()),
-          .holders = static_cast<int>(ranks.size())};
-}
-
-// A model of one stage ties it to nobody.
-void TorchCompute::make_tied_block(const std::vector<int>& stages) {
-  if (options_.schedule.stages() == 1) return;
-  for (const int stage : stages) {
-    std::vector<ParameterSpec> specs =
-        tied_parameters(layers_of(options_.model, options_.cut, stage));
-    if (specs.empty()) continue;
-    const Sharing sharing = sharing_of({0, options_.schedule.stages() - 1});
-    tied_ = std::make_unique<ParameterBlock>(std::move(specs), options_.dtype,
-                                             sharing);
-    tied_values_ = tied_->make_values(options_.init, {});
-    tied_stage_ = stage;
-    return;
-  }
-}
-
-void TorchCompute::make_stages(const std::vector<int>& stages) {
-  for (const int stage : stages) {
-    const auto layers = layers_of(options_.model, options_.cut, stage);
-    stages_[stage] = std::make_unique<TorchStage>(TorchStage::Options{
-        .layers = layers,
-        .first_layer = options_.cut[stage],
-        .dtype = options_.dtype,
-        .sharing = sharing_of({stage}),
-        .tied = tied_parameters(layers).empty() ? nullptr : tied_.get()});
-  }
-}
-
 WeightsPtr TorchCompute::initial_weights(int stage) {
-  auto weights = stages_[stage]->make_weights(
-      options_.init, &tied_values_,
-      shares_weights() ? options_.shared.get() : nullptr);
+  auto weights = stages_->make_weights(
+      stage, shares_weights() ? options_.shared.get() : nullptr);
   newest_[stage] = weights.get();
   return weights;
 }
 
-// 2BW only: a run of another scheme had none.
 WeightsPtr TorchCompute::initial_previous(int stage) {
-  if (!is_asynchronous_ || updates_each_micro_) return nullptr;
-  const RestoredState& saved = *options_.restored;
-  if (!saved.has_previous) {
-    return stages_[stage]->make_weights(options_.init, &tied_values_, nullptr);
-  }
-  return stages_[stage]->make_weights(
-      [&](const ParameterSpec& spec) {
-        return saved.read(kPreviousKind, spec);
-      },
-      &tied_values_, nullptr);
-}
-
-std::vector<StatePiece> TorchCompute::state(const StateOrder& order) {
-  std::vector<StatePiece> pieces;
-  const auto add = [&](const std::vector<StatePiece>& more) {
-    pieces.insert(pieces.end(), more.begin(), more.end());
-  };
-  const auto add_block = [&](const ParameterBlock& block,
-                             const BlockValues& values,
-                             const Sharing& sharing) {
-    add(block.values_to_save(kWeightsKind, values, sharing));
-    add(block.states_to_save(*options_.optimizer, sharing));
-  };
-  const ParameterBlock& block = stages_[order.stage]->block();
-  const Sharing sharing = sharing_of({order.stage}, order.lost);
-  const auto& newest = dynamic_cast<const TorchWeights&>(order.newest);
-  add_block(block, newest.own, sharing);
-  if (order.previous != nullptr) {
-    const auto& previous = dynamic_cast<const TorchWeights&>(*order.previous);
-    add(block.values_to_save(kPreviousKind, previous.own, sharing));
-  }
-  if (updates_tied(order.stage)) {
-    add_block(*tied_, tied_values_,
-              sharing_of({0, options_.schedule.stages() - 1}, order.lost));
-  }
-  return pieces;
+  const bool double_buffered = is_asynchronous_ && !updates_each_micro_;
+  return double_buffered ? stages_->make_previous(stage) : nullptr;
 }
 
 ForwardResult TorchCompute::forward(const Work& work, const WeightsPtr& weights,
@@ -276,12 +178,13 @@ ForwardResult TorchCompute::forward(const Work& work, const WeightsPtr& weights,
   } else {
     const at::NoGradGuard no_grad;
     const TensorBatch batch = batches_->read(work);
-    output = stages_[work.stage]->run(x, *stash->weights,
-                                      {.batch = batch,
-                                       .seed = options_.seed,
-                                       .step = work.step,
-                                       .training = work.training},
-                                      nullptr);
+    output = stages_->at(work.stage)
+                 .run(x, *stash->weights,
+                      {.batch = batch,
+                       .seed = options_.seed,
+                       .step = work.step,
+                       .training = work.training},
+                      nullptr);
     stash->input = x;
   }
   note_output(work, output);
@@ -308,10 +211,11 @@ std::vector<at::Tensor> TorchCompute::build_graphs(const Work& work,
                          .requires_grad_(true);
     }
     const TensorBatch batch = slice(whole, part * samples, samples);
-    const at::Tensor output = stages_[work.stage]->run(
-        graph->input, *stash.weights,
-        {.batch = batch, .seed = options_.seed, .step = work.step},
-        split ? &graph->deferred : nullptr);
+    const at::Tensor output =
+        stages_->at(work.stage)
+            .run(graph->input, *stash.weights,
+                 {.batch = batch, .seed = options_.seed, .step = work.step},
+                 split ? &graph->deferred : nullptr);
     graph->root = root_of(output);
     stash.graphs.push_back(std::move(graph));
     outputs.push_back(output.detach());
@@ -339,10 +243,7 @@ void TorchCompute::recompute(const Work& work, Stash& stash) {
 
 at::Tensor TorchCompute::run_graph(const Work& work, Stash& stash,
                                    const PayloadPtr& gradient) {
-  stages_[work.stage]->block().begin_gradient();
-  if (ParameterBlock* tied = stages_[work.stage]->tied()) {
-    tied->begin_gradient();
-  }
+  stages_->begin_gradients(work.stage);
   StageGraph& graph = *dynamic_cast<TorchStash&>(stash).graphs[work.part];
   if (!gradient) return run_backward(graph, {});
   claim(tensor_of(gradient));
@@ -367,9 +268,7 @@ void TorchCompute::weight_grad(const Work& work, Stash& stash) {
 }
 
 NumberBuffer TorchCompute::gradient(const SumGroup& group) {
-  const int stage = group.members.front().stage;
-  const bool tied = stage != group.members.back().stage;
-  ParameterBlock& block = tied ? *tied_ : stages_[stage]->block();
+  ParameterBlock& block = stages_->block_of(group);
   block.begin_gradient();
   return block.gradient_to_sum(sums_shards());
 }
@@ -389,7 +288,9 @@ void TorchCompute::apply(ParameterBlock& block, const UpdateOrder& order,
                          const BlockValues& values) {
   block.begin_gradient();
   show(block, order, values);
-  if (is_asynchronous_) squared_norms_ += block.squared_norm();
+  // The update uses the gradient up, and only a vote that it waits for has
+  // asked for the norm before.
+  if (order.vote == nullptr) squared_norms_ += block.squared_norm();
   ParameterBlock::Update update{.optimizer = *options_.optimizer,
                                 .step = order.step,
                                 .own_shard_only = options_.shard_update};
@@ -406,22 +307,20 @@ void TorchCompute::apply(ParameterBlock& block, const UpdateOrder& order,
 
 WeightsPtr TorchCompute::update(const UpdateOrder& order,
                                 const WeightsPtr& current) {
-  TorchStage& stage = *stages_[order.stage];
+  TorchStage& stage = stages_->at(order.stage);
   auto weights = std::dynamic_pointer_cast<TorchWeights>(current);
   if (order.keep_current) weights = stage.copy_weights(*weights);
   apply(stage.block(), order, weights->own);
-  if (updates_tied(order.stage)) apply(*tied_, order, tied_values_);
+  if (ParameterBlock* tied = stages_->tied_updated_with(order.stage)) {
+    apply(*tied, order, stages_->tied_values());
+  }
   newest_[order.stage] = weights.get();
   return weights;
 }
 
 NumberBuffer TorchCompute::updated_shards(const SumGroup& group, int stage) {
   if (!options_.shard_update) return {};
-  if (group.members.front().stage != group.members.back().stage) {
-    return updates_tied(stage) ? tied_->value_buffer(tied_values_)
-                               : NumberBuffer{};
-  }
-  return stages_[stage]->block().value_buffer(newest_[stage]->own);
+  return stages_->updated_shards(group, stage, *newest_[stage]);
 }
 
 Ballot TorchCompute::ballot(int step, bool training) {
@@ -430,15 +329,9 @@ Ballot TorchCompute::ballot(int step, bool training) {
   losses.erase(step);
   Ballot ballot{.loss = noted.loss, .bad_at = noted.bad_at};
   if (!training) return ballot;
-  if (is_asynchronous_) {
-    const int updates = updates_each_micro_ ? options_.schedule.micros : 1;
-    ballot.squared_norm = std::exchange(squared_norms_, 0) / updates;
-  } else {
-    for (const auto& [stage, torch_stage] : stages_) {
-      ballot.squared_norm += torch_stage->block().squared_norm();
-    }
-    if (tied_) ballot.squared_norm += tied_->squared_norm();
-  }
+  ballot.squared_norm = vote_gates_update_ ? stages_->squared_norm()
+                                           : std::exchange(squared_norms_, 0);
+  if (updates_each_micro_) ballot.squared_norm /= options_.schedule.micros;
   if (is_bad(ballot) && options_.on_nan == OnNan::kStop) ballot.stop = 1;
   return ballot;
 }
