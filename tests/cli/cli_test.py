@@ -7,55 +7,12 @@ import csv
 import io
 import json
 import os
-import pathlib
 import re
-import resource
-import shutil
 import subprocess
-import sys
-import tempfile
 import unittest
 import xml.etree.ElementTree
 
-CHIMERA = os.path.abspath(sys.argv.pop(1))
-# A sanitizer reserves terabytes of address space, so it cannot be limited.
-LIMITED = not os.environ.get("CHIMERA_SANITIZED")
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-
-
-def chimera(*args, stdin=None, limit_mb=None):
-    def limit():
-        size = limit_mb << 20
-        resource.setrlimit(resource.RLIMIT_AS, (size, size))
-
-    return subprocess.run([CHIMERA, *map(str, args)], input=stdin, text=True,
-                          capture_output=True, timeout=60,
-                          preexec_fn=limit if limit_mb and LIMITED else None)
-
-
-class Base(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def file(self, name, text):
-        path = self.folder / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    def ok(self, *args, **options):
-        run = chimera(*args, **options)
-        self.assertEqual((run.returncode, run.stderr), (0, ""), args)
-        return run.stdout
-
-    def refused(self, *args, **options):
-        """The codes and the text of what was refused with exit code 2."""
-        run = chimera(*args, **options)
-        self.assertEqual(run.returncode, 2, (args, run.stdout, run.stderr))
-        self.assertNotIn("internal error", run.stderr)
-        text = run.stdout + run.stderr
-        return re.findall(r"error\[(E\d+)\]", text), text
+from program import CHIMERA, ROOT, Base, chimera
 
 
 class Schedule(Base):
@@ -348,6 +305,13 @@ weight_grad_ms = [1]
 
 
 class Refusals(Base):
+    def test_half_a_sample_cannot_be_simulated(self):
+        codes, text = self.refused("simulate", "chimera", "--depth", 4,
+                                   "--micros", 4, "--scale", "halving",
+                                   "--model", "bert-48")
+        self.assertEqual(codes, ["E562"])
+        self.assertIn("--micro-batch 2", text)
+
     def test_every_mistake_at_once(self):
         codes, text = self.refused(
             "schedule", "chimera", "--depth", 5, "--micros", 0, "--pipes", 3,
@@ -512,244 +476,6 @@ class HostileFiles(Base):
         codes, text = self.hostile("a.csv", ",".join(["\x1b[31mQ"] * 50000))
         self.assertLessEqual(len(codes), 100)
         self.assertNotIn("\x1b", text)
-
-
-class InitSlurm(Base):
-    RUN = """
-        [model]
-        kind = "emulated"
-        forward_ms = [1]
-        input_grad_ms = [1]
-        weight_grad_ms = [1]
-        [schedule]
-        depth = 4
-        micros = 4
-        micro_batch = 1
-        width = 2
-        [train]
-        steps = 3
-        """
-
-    def script(self, *flags, name="run.toml"):
-        return self.ok("init", "slurm", "-c", self.file(name, self.RUN), *flags)
-
-    @staticmethod
-    def options(script):
-        return dict(re.findall(r"^#SBATCH --([\w-]+)=(.*)$", script, re.M))
-
-    def arguments(self, script, job):
-        """What srun is given when bash runs the script."""
-        self.file("srun", "#!/bin/sh\nprintf '%s\\n' \"$@\"\n").chmod(0o755)
-        run = subprocess.run(
-            ["bash"], input=script, text=True, capture_output=True, check=True,
-            env={"PATH": f"{self.folder}:/usr/bin:/bin", "SLURM_NTASKS": "8",
-                 "SLURM_JOB_NUM_NODES": "2", "SLURM_JOB_NODELIST": "n[1-2]",
-                 "SLURM_CPUS_PER_TASK": "3", **job})
-        return run.stdout.splitlines()
-
-    def test_the_header_is_what_the_run_needs(self):
-        script = self.script("--nodes", 2, "--time", "1-02:00:00",
-                             "--partition", "big", "--account", "me",
-                             "--signal-s", 300, "--set", "train.threads=6")
-        self.assertTrue(script.startswith("#!/bin/bash\n"))
-        self.assertEqual(self.options(script), {
-            "job-name": "run", "partition": "big", "account": "me",
-            "nodes": "2", "ntasks": "8", "ntasks-per-node": "4",
-            "distribution": "block", "cpus-per-task": "6",
-            "time": "1-02:00:00", "signal": "USR1@300",
-            "open-mode": "append", "output": "%x-%j.log"})
-        # sbatch reads no option behind the first command.
-        self.assertNotIn("#SBATCH", script[script.index("\nset -eu"):])
-        options = self.options(self.script())
-        self.assertEqual((options["nodes"], options["cpus-per-task"]),
-                         ("1", "1"))
-        self.assertNotIn("time", options)
-
-    def test_the_command_is_that_of_the_run(self):
-        path = self.folder / "run.toml"
-        echo, *arguments = self.arguments(
-            self.script("--set", "train.steps=7"), {"SLURM_JOB_ID": "12"})
-        self.assertIn("8 workers on 2 nodes (n[1-2])", echo)
-        self.assertEqual(arguments, [
-            "--mpi=pmix", "--kill-on-bad-exit=1", "--cpus-per-task=3", CHIMERA,
-            "train", "-c", str(path), "--set", "train.steps=7", "--set",
-            "train.threads=3", "--run-dir", "runs/run-12", "--resume"])
-
-    def test_odd_names_survive_the_shell(self):
-        odd = """it's "a" $HOME `x` \\ *"""
-        script = self.script("--set", "run.dir=" + odd, name=odd + ".toml")
-        self.assertRegex(self.options(script)["job-name"], r"^[\w.-]+$")
-        arguments = self.arguments(script, {"SLURM_JOB_ID": "12"})
-        self.assertIn(str(self.folder / (odd + ".toml")), arguments)
-        self.assertIn("run.dir=" + odd, arguments)
-        self.assertEqual(arguments[-2], odd + "-12")
-        self.shellcheck(script)
-
-    def shellcheck(self, script):
-        if not shutil.which("shellcheck"):
-            return  # ./dev lint installs it and checks examples/slurm
-        run = subprocess.run(["shellcheck", "-"], input=script, text=True,
-                             capture_output=True)
-        self.assertEqual((run.returncode, run.stdout), (0, ""))
-
-    def test_a_file_can_be_run(self):
-        path = self.folder / "job.sh"
-        self.assertEqual(self.script("-o", path), "")
-        self.assertTrue(os.access(path, os.X_OK))
-        self.assertEqual(path.read_text(), self.script())
-
-    def test_every_run_of_the_paper_has_a_job(self):
-        subprocess.run([ROOT / "examples/slurm/make_jobs.sh", CHIMERA,
-                        self.folder], check=True)
-        jobs = {path.stem: path.read_text() for path in
-                self.folder.glob("*.sh")}
-        for name, job in jobs.items():
-            copies, depth = re.search(r"_(\d+)w(\d+)d", name).groups()
-            tasks = str(int(copies) * int(depth))  # one a node, as there
-            options = self.options(job)
-            self.assertEqual((options["ntasks"], options["nodes"]),
-                             (tasks, tasks), name)
-        listed = (ROOT / "examples/slurm/README.md").read_text()
-        self.assertIn(f"all {len(jobs)}, into", listed)
-
-    def test_every_mistake_at_once(self):
-        codes, text = self.refused(
-            "init", "slurm", "-c", self.file("run.toml", self.RUN), "--nodes",
-            3, "--time", "10", "--partition", "a b", "--signal-s", 0, "--node",
-            "--set", "run.transport=threads")
-        self.assertEqual(codes, ["E401", "E403", "E409", "E409", "E410",
-                                 "E408"])
-        self.assertIn("use 2 or 4", text)
-        self.assertIn("did you mean --nodes?", text)
-        codes, _ = self.refused(
-            "init", "slurm", "-c", self.file("run.toml", self.RUN), "--time",
-            "00:02:00", "--set", "schedule.depht=4", "--set", "train.steps=x")
-        self.assertEqual(codes, ["E406", "E005", "E007"])
-
-    def test_the_schedule_must_hold(self):
-        for override, code in [("schedule.depth=5", "E202"),
-                               ("schedule.scheme=chimra", "E201"),
-                               ("model.forward_ms=[1, 2]", "E563"),
-                               ("schedule.cap=1", "E320")]:
-            codes, _ = self.refused(
-                "init", "slurm", "-c", self.file("run.toml", self.RUN),
-                "--set", override)
-            self.assertEqual(set(codes), {code}, override)
-
-    def test_something_is_missing(self):
-        self.assertEqual(self.refused("init")[0], ["E402", "E402"])
-        self.assertEqual(self.refused("init", "slurm")[0], ["E402"])
-        self.assertEqual(self.refused("init", "slrm")[0], ["E404", "E402"])
-        self.assertEqual(self.refused("init", "slurm", "-c",
-                                      self.folder / "no")[0], ["E405"])
-
-
-class Plan(Base):
-    ASKED = ["plan", "--model", "bert-48", "--workers", 8, "--batch", 32,
-             "--memory", "16GB"]
-    FIELDS = {"scheme", "depth", "width", "pipes", "scale", "chunks", "shape",
-              "micro_batch", "micros", "recompute", "sync", "step_s",
-              "bubble_ratio", "peak_bytes", "losses"}
-
-    def plans(self, *more):
-        run = chimera(*self.ASKED, "--format", "json", *more)
-        self.assertEqual(run.returncode, 0, run.stderr)
-        return json.loads(run.stdout)["plans"]
-
-    def test_json_is_the_contract(self):
-        plans = self.plans()
-        times = [plan["step_s"] for plan in plans]
-        self.assertEqual(times, sorted(times))
-        for plan in plans:
-            self.assertLessEqual(self.FIELDS, set(plan))
-            self.assertEqual(plan["width"] * plan["depth"], 8)
-            self.assertEqual(
-                plan["width"] * plan["micros"] * plan["micro_batch"], 32)
-            self.assertLessEqual(plan["peak_bytes"], 16e9)
-            self.assertLessEqual({"bubble", "message", "sum", "recompute",
-                                  "memory"}, set(plan["losses"]))
-
-    def test_text_names_profile_winner_and_losses(self):
-        text = self.ok(*self.ASKED)
-        self.assertIn("p100 (built in, the default)", text)
-        self.assertIn("block times: bert-large", text)
-        self.assertRegex(text, r"best +\w")
-        self.assertRegex(text, r"(bubble|sum|message) [+]\d")
-
-    def test_the_run_it_writes_has_the_plans_schedule(self):
-        path = self.folder / "planned.toml"
-        best = self.plans("-o", path)[0]
-        again = self.ok("simulate", best["scheme"], "--depth", best["depth"],
-                        "--micros", best["micros"], "--pipes", best["pipes"],
-                        "--scale", best["scale"], "--chunks", best["chunks"],
-                        "--shape", best["shape"], "--format", "json")
-        self.assertTrue(json.loads(again)["makespan"] > 0)
-        text = path.read_text()
-        for key in ("depth", "micros", "micro_batch", "width", "pipes"):
-            self.assertIn(f"{key} = {best[key]}\n", text)
-        self.assertIn("cut = [0, ", text)
-        self.assertEqual(
-            json.loads(self.ok("plan", "--model", path, "--workers", 8,
-                               "--batch", 32, "--memory", "16GB", "--profile",
-                               "p100", "--format", "json"))["plans"][0], best)
-
-    def test_a_planned_order_comes_along(self):
-        path = self.folder / "order.toml"
-        best = self.plans("--schemes", "chimera-zero", "-o", path)[0]
-        self.assertEqual(best["scheme"], "planned")
-        order = self.folder / "order.sched"
-        self.assertIn(f'file = "{order}"\n', path.read_text())
-        self.ok("check", order)
-
-    def test_schemes_and_formula(self):
-        names = [plan["scheme"] for plan in
-                 self.plans("--schemes", "dapple,pipedream-2bw,gems",
-                            "--model-of", "paper")]
-        self.assertEqual(sorted(names), ["1f1b", "gems", "pipedream-2bw"])
-
-    def test_a_profile_file(self):
-        profile = self.file("p.toml", """
-[machine]
-name = "mine"
-[link]
-latency_us = 1
-gb_per_s = 10
-[block]
-layer = "block"
-hidden = 1024
-heads = 16
-ffn = 4096
-seq = 128
-micro_batch = [1, 64]
-forward_ms = [1, 64]
-input_grad_ms = [1, 64]
-weight_grad_ms = [1, 64]
-""")
-        self.assertIn("block times: block",
-                      self.ok(*self.ASKED, "--profile", profile))
-        codes, text = self.refused(*self.ASKED, "--profile",
-                                   self.file("q.toml", "[lnik]\n"))
-        self.assertEqual(codes, ["E004", "E020", "E020"])
-        self.assertIn("q.toml:1", text)
-
-    def test_impossible_requests_name_the_nearest(self):
-        def asked(*args):
-            return self.refused("plan", "--model", "gpt2-64", *args)
-        codes, text = asked("--workers", 2048, "--batch", 100)
-        self.assertEqual(codes, ["E610"])
-        self.assertRegex(text, r"use --batch \d+ or --workers \d+")
-        codes, text = asked("--workers", 8, "--batch", 8, "--memory", "1GB")
-        self.assertEqual(codes, ["E611"])
-        memory = re.search(r"--memory (\w+)", text)[1]
-        self.ok("plan", "--model", "gpt2-64", "--workers", 8, "--batch", 8,
-                "--memory", memory)
-
-    def test_every_mistake_at_once(self):
-        codes, _ = self.refused("plan", "--model", "gpt2-46", "--workers", 0,
-                                "--memory", "16 apples", "--profile", "nope",
-                                "--model-of", "guess", "--frmat=json")
-        self.assertEqual(sorted(codes), ["E401", "E402", "E403", "E403",
-                                         "E404", "E405", "E405"])
 
 
 class Help(Base):

@@ -61,6 +61,12 @@ bool Machine::is_tied() const {
 
 Diagnostics Machine::refuse(const Schedule& schedule) const {
   const int stages = schedule.stages();
+  if (!is_emulated() && micro_batch_ % schedule.parts != 0) {
+    return {{.code = "E562",
+             .found = "micro-batches of " + std::to_string(micro_batch_),
+             .needed = "must be even, as backwards run in two halves",
+             .hint = "use --micro-batch " + std::to_string(micro_batch_ + 1)}};
+  }
   if (!is_emulated()) {
     const int layers = *config_.model.layers + 2;  // embeddings and head
     const std::vector<int>& cut = config_.schedule.cut;

@@ -84,6 +84,9 @@ void PlanCommand::write_run(const RunConfig& config, const Plan& plan) const {
     write_file(file, to_sched(*plan.order));
     std::cerr << "note: the order is in " << file << '\n';
   }
+  if (config.schedule.replan_after > 0) {
+    std::cerr << "note: schedule.replan_after is left out: the plan stands\n";
+  }
   write_result(print_run_config(with_plan(config, plan, file)), output);
 }
 
@@ -115,6 +118,7 @@ int PlanCommand::run(Values& values) const {
   request.shard_update = config.train.shard_update;
   request.vote_gates_update =
       config.train.clip > 0 || config.train.on_nan == OnNan::kSkip;
+  request.recovers = config.run.recover && !config.train.shard_update;
   const int as = values.choice("--format", format, {"text", "json"});
   if (!values.errors().empty()) return print_errors(values.errors());
 

@@ -200,9 +200,10 @@ int SimulateCommand::run(Values& values) const {
            .in_seconds = on.has_value(),
            .paper = on && flags.any_given() ? paper_step(request, made.costs)
                                             : std::nullopt,
-           .expected = options.jitter > 0 ? std::optional(expected_makespan(
-                                                *schedule, made.costs, options))
-                                          : std::nullopt,
+           .expected = options.jitter > 0 && (as == "text" || as == "json")
+                           ? std::optional(expected_makespan(
+                                 *schedule, made.costs, options))
+                           : std::nullopt,
            .jitter = options.jitter},
           as),
       output);

@@ -46,8 +46,8 @@ void check_cut(Draft& draft) {
 std::vector<std::string_view> missing_in_schedule(const RunConfig& config) {
   const ScheduleConfig& schedule = config.schedule;
   std::vector<std::string_view> names;
-  // A schedule file says both itself.
-  if (schedule.file.empty()) {
+  // A schedule file says both itself; with replan_after it is a later order's.
+  if (schedule.file.empty() || schedule.replan_after > 0) {
     if (!schedule.depth) names.push_back("schedule.depth");
     if (!schedule.micros) names.push_back("schedule.micros");
   }

@@ -45,6 +45,7 @@ KeyField run(RunConfig& config) {
 // The upper ends are far above anything real; they keep products of a few of
 // these numbers, and times turned into clock ticks, from overflowing.
 constexpr KeyRange kCount = {.least = 1, .most = 1e6};
+constexpr KeyRange kLayers = {.least = 1, .most = 4096};  // cut in layers^2
 constexpr KeyRange kSize = {.least = 1, .most = 1e8};
 constexpr KeyRange kMs = {.least = 0, .most = 1e9};
 constexpr KeyRange kBytes = {.least = 0, .most = 1e15};
@@ -70,7 +71,7 @@ std::vector<ConfigKey> make_keys() {
       {"model", "kind", model<&M::kind>},
       {"model", "preset", model<&M::preset>, {}, kReal, preset_names()},
       {"model", "init", model<&M::init>, {}, kReal},
-      {"model", "layers", model<&M::layers>, kCount, kReal},
+      {"model", "layers", model<&M::layers>, kLayers, kReal},
       {"model", "hidden", model<&M::hidden>, kCount, kReal},
       {"model", "heads", model<&M::heads>, kCount, kReal},
       {"model", "vocab", model<&M::vocab>, kSize, kReal},

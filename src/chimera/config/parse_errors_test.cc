@@ -359,6 +359,14 @@ TEST(ParseErrors, ARefusedValueIsAccusedOnce) {
       ElementsAre(testing::StartsWith("E007] run.toml:4: model.heads")));
 }
 
+TEST(ParseErrors, AFileToGoOverToDoesNotSayTheFirstOrdersDepth) {
+  const std::string text = "[schedule]\nmicro_batch = 2\nfile = \"a.sched\"\n";
+  EXPECT_THAT(errors_after_model(text), ElementsAre());
+  EXPECT_THAT(errors_after_model(text + "replan_after = 10\n"),
+              ElementsAre(testing::HasSubstr("schedule.depth is missing"),
+                          testing::HasSubstr("schedule.micros is missing")));
+}
+
 TEST(ParseErrors, HalvingNeedsAnEvenMicroBatch) {
   const std::string text = "[schedule]\ndepth = 4\nmicros = 8\nmicro_batch = ";
   EXPECT_THAT(errors_after_model(text + "3\nscale = \"halving\"\n"),

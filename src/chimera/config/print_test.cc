@@ -55,7 +55,7 @@ ModelConfig any_init() {
   ModelConfig model;
   model.kind = *element(ModelKind::kGpt2, ModelKind::kBert);
   model.init = "x" + any_text();
-  model.layers = maybe_count();
+  if (*arbitrary<bool>()) model.layers = *inRange(1, 4097);
   model.seq = maybe_count();
   return model;
 }

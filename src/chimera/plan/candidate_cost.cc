@@ -27,7 +27,8 @@ double simulated(const Candidate& candidate, const Schedule& schedule,
       lower(schedule, {.sync = sync,
                        .recompute = candidate.recompute,
                        .tied = options.tied,
-                       .vote_gates_update = options.vote_gates_update});
+                       .vote_gates_update = options.vote_gates_update &&
+                                            !is_asynchronous(schedule)});
   return simulate(lowered, costs, {.steps = steps_of(schedule)}).period;
 }
 
@@ -42,22 +43,16 @@ Costs with_free_messages(Costs costs) {
   return costs;
 }
 
-// What a worker computes on average, by what for.
+// What a worker computes on average, by what for; without updates.
 PlanTimes work_of(const Candidate& candidate, const Schedule& schedule,
                   const Costs& costs) {
   PlanTimes times;
   for (const ActionList& list : schedule.actions) {
     for (const Action& action : list) {
+      if (action.op == Op::kU) continue;
       times.compute += compute_time(costs, action, schedule.parts);
       if (candidate.recompute && action.op == Op::kF) {
         times.recompute += costs.stages[action.stage].forward;
-      }
-    }
-  }
-  if (!is_asynchronous(schedule)) {
-    for (const auto& pipe : schedule.placement.worker_of) {
-      for (size_t stage = 0; stage < pipe.size(); ++stage) {
-        times.compute += costs.stages[stage].update;
       }
     }
   }
@@ -66,17 +61,31 @@ PlanTimes work_of(const Candidate& candidate, const Schedule& schedule,
   return times;
 }
 
+// Those of a worker on average.
+double updates_of(const Schedule& schedule, const Costs& costs) {
+  double sum = 0;
+  if (is_asynchronous(schedule)) {
+    for (const ActionList& list : schedule.actions) {
+      for (const Action& action : list) {
+        if (action.op == Op::kU) sum += costs.stages[action.stage].update;
+      }
+    }
+  } else {
+    for (const StageCosts& stage : costs.stages) {
+      sum += stage.update * schedule.pipes();
+    }
+  }
+  return sum / schedule.workers();
+}
+
 PlanTimes paper_times(const Candidate& candidate, const Schedule& schedule,
                       const Costs& costs, const CandidateCost& cost) {
   const PaperTime paper =
       paper_time(candidate.spec, costs,
                  {.recompute = candidate.recompute, .sync = cost.sync});
+  // The formula does not know updates; they count as compute here as little as
+  // in its total.
   PlanTimes times = work_of(candidate, schedule, costs);
-  // The formula does not know updates; they count as compute there as little
-  // as in its total.
-  for (const StageCosts& stage : costs.stages) {
-    times.compute -= stage.update * schedule.pipes() / schedule.workers();
-  }
   times.bubble = paper.compute - times.compute - times.recompute;
   times.message = paper.message;
   times.sum = paper.sum;
@@ -90,7 +99,7 @@ CostOptions cost_options(const PlanRequest& request,
   const int stages = candidate.spec.depth * *candidate.spec.chunks;
   return {.model = request.cost_model,
           .tied = request.model.tie_embeddings && stages > 1,
-          .vote_gates_update = request.vote_gates_update};
+          .vote_gates_update = request.vote_gates_update || request.recovers};
 }
 
 double step_time(const Candidate& candidate, const Schedule& schedule,
@@ -132,6 +141,7 @@ PlanTimes times_of(const Candidate& candidate, const Schedule& schedule,
   const double alone = simulated(
       candidate, schedule, with_free_messages(no_sums), cost.sync, options);
   PlanTimes times = work_of(candidate, schedule, costs);
+  times.compute += updates_of(schedule, costs);
   times.bubble = alone - times.compute - times.recompute;
   times.message = without_sums - alone;
   times.sum = cost.step_s - without_sums;

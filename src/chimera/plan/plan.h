@@ -30,7 +30,8 @@ struct PlanRequest {
   OptimizerKind optimizer = OptimizerKind::kAdamW;
   double momentum = 0;
   bool shard_update = false;
-  bool vote_gates_update = false;  // LowerOptions
+  bool vote_gates_update = false;  // clipping, or updates that may be skipped
+  bool recovers = false;           // the same for synchronous schemes
 };
 
 // One point of the planner's space.

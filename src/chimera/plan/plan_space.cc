@@ -199,6 +199,13 @@ Result<std::vector<const Scheme*>> schemes_of(const PlanRequest& request) {
                         .found = "scheme \"" + name + "\"",
                         .needed = "cannot train tied embeddings",
                         .hint = "set model.tie_embeddings = false"});
+    } else if (!scheme->synchronous && request.vote_gates_update) {
+      errors.push_back({.code = "E603",
+                        .found = "scheme \"" + name + "\"",
+                        .needed = "cannot clip gradients or skip an update, as "
+                                  "its stages update at different times",
+                        .hint = "set train.clip = 0 and train.on_nan = "
+                                "\"stop\""});
     } else if (std::find(found.begin(), found.end(), scheme) == found.end()) {
       found.push_back(scheme);
     }
@@ -234,7 +241,10 @@ Result<std::vector<Candidate>> plan_space(const PlanRequest& request) {
     return Diagnostic{
         .code = "E613",
         .found = "no scheme of those asked for",
-        .needed = "has a legal layout of " + std::to_string(request.workers) +
+        .needed = std::string(request.cost_model == CostModel::kPaper
+                                  ? "has a formula in the paper and "
+                                  : "has ") +
+                  "a legal layout of " + std::to_string(request.workers) +
                   " workers and a batch of " + std::to_string(request.batch),
         .hint = "1f1b takes every depth and number of micro-batches"};
   }

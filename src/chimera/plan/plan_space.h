@@ -13,7 +13,8 @@
 namespace chimera {
 
 // Legal ones only, by scheme. Errors:
-//   E603 an unknown scheme, or an asynchronous one with tied embeddings
+//   E603 an unknown scheme, or an asynchronous one with tied embeddings,
+//        clipping or skipped updates
 //   E610 no way to deal batch and workers evenly
 //   E612 more copies of the model than samples, however deep the pipes
 //   E613 no scheme of those asked for has a legal layout

@@ -154,13 +154,14 @@ class Planner {
       return schedule;
     }
     const double cap = resolve(candidate.spec)->cap.value();
-    Schedule better = plan_order(
-        schedule, costs(candidate),
-        {.cap = {.activations = cap},
-         .lowering = {.sync = plan.sync,
-                      .recompute = candidate.recompute,
-                      .tied = options(candidate).tied,
-                      .vote_gates_update = request_.vote_gates_update}});
+    Schedule better =
+        plan_order(schedule, costs(candidate),
+                   {.cap = {.activations = cap},
+                    .lowering = {.sync = plan.sync,
+                                 .recompute = candidate.recompute,
+                                 .tied = options(candidate).tied,
+                                 .vote_gates_update =
+                                     options(candidate).vote_gates_update}});
     const WorkerBytes peak = peak_bytes(memory(candidate, better));
     if (peak.total() > request_.memory_bytes) return schedule;
     const CandidateCost cost =

@@ -118,11 +118,6 @@ class ProfileParser {
           "micro_batch",
           {.code = "E601", .found = "micro_batch", .needed = "must ascend"});
     }
-    if (sizes.empty() && reader.has("micro_batch")) {
-      reader.refuse("micro_batch", {.code = "E010",
-                                    .found = "micro_batch",
-                                    .needed = "must have at least one size"});
-    }
     const auto column = [&](std::string_view key, Need need, double unit) {
       std::vector<double> values = reader.numbers(key, need);
       if (!values.empty() && values.size() != sizes.size()) {

@@ -121,8 +121,9 @@ bool ProfileSection::flag(std::string_view key) {
 
 std::optional<int> ProfileSection::choice(std::string_view key, Names names,
                                           Need need) {
+  const std::size_t known = errors_.size();
   const std::string name = text(key, need);
-  if (name.empty()) return std::nullopt;
+  if (errors_.size() > known || !has(key)) return std::nullopt;
   for (size_t index = 0; index < names.size(); ++index) {
     if (names[index] == name) return static_cast<int>(index);
   }
@@ -142,6 +143,11 @@ std::vector<double> ProfileSection::numbers(std::string_view key, Need need,
   if (list == nullptr) {
     refuse_type(*entry, "a list of numbers");
     return {};
+  }
+  if (list->empty() && need == Need::kRequired) {
+    refuse(key, {.code = "E010",
+                 .found = std::string(key),
+                 .needed = "must have at least one number"});
   }
   std::vector<double> values;
   for (const TomlValue& value : *list) {

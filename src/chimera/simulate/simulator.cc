@@ -273,13 +273,17 @@ Simulation simulate(const Schedule& schedule, const Costs& costs,
 
 double expected_makespan(const Schedule& schedule, const Costs& costs,
                          const SimulateOptions& options) {
-  constexpr int kPlays = 32;
+  // The more actions, the less plays differ.
+  constexpr double kMostActions = 5e6;
+  const int plays = static_cast<int>(std::clamp(
+      kMostActions / options.steps / static_cast<double>(num_actions(schedule)),
+      2.0, 32.0));
   SimulateOptions play = options;
   double sum = 0;
-  for (play.play = 1; play.play <= kPlays; ++play.play) {
+  for (play.play = 1; play.play <= plays; ++play.play) {
     sum += simulate(schedule, costs, play).makespan;
   }
-  return sum / kPlays;
+  return sum / plays;
 }
 
 }  // namespace chimera

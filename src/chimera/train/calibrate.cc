@@ -11,6 +11,9 @@ Calibration::Calibration(Transport& transport, const CalibrateOptions& options)
     : transport_(transport),
       options_(options),
       meeting_(transport, options.first_step) {
+  // Hosts may differ; how many ranks compute at once must not.
+  options_.cores = static_cast<int>(meeting_.agree(options_.cores));
+  options_.threads = static_cast<int>(meeting_.agree(options_.threads));
   profile_.name = options_.machine;
   profile_.description = options_.description;
   profile_.source = options_.source;

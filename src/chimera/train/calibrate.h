@@ -49,7 +49,7 @@ class Calibration {
 
  private:
   Transport& transport_;
-  const CalibrateOptions& options_;
+  CalibrateOptions options_;
   Meeting meeting_;
   Profile profile_;
   std::vector<double> slowdowns_;  // by micro-batch

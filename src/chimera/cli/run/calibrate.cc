@@ -34,9 +34,10 @@ namespace chimera {
 namespace {
 
 struct Ready {
-  CalibrateOptions options;
-  Schedule schedule;  // lowered
+  CalibrateOptions options;  // without what describe_host fills in
+  Schedule schedule;         // lowered
   int ranks = 1;
+  std::string workers_are;  // "threads"
   std::chrono::duration<double> deadline{300};
 };
 
@@ -96,15 +97,29 @@ std::vector<int> read_sizes(const RunRequest& request, int micro_batch,
   return {sizes.begin(), sizes.end()};
 }
 
-std::string description_of(const Ready& ready, const ModelDetails& model,
-                           const std::string& workers_are) {
+std::string description_of(const Ready& ready,
+                           const CalibrateOptions& options) {
+  const ModelDetails& model = options.model;
   const ModelShape& shape = model.shape;
   return fmt::format(
       "{}, hidden {}, heads {}, ffn {}, seq {}, vocab {}, dropout {}; {} "
       "workers as {}, {} threads each; libtorch {}; {}",
       name_of(shape.kind), shape.hidden, shape.heads, shape.ffn, shape.seq,
-      shape.vocab, model.dropout, ready.ranks, workers_are,
-      ready.options.threads, TORCH_VERSION, today());
+      shape.vocab, model.dropout, ready.ranks, ready.workers_are,
+      options.threads, TORCH_VERSION, today());
+}
+
+// What `ranks_here` ranks share, divided as training does.
+void describe_host(const Ready& ready, int ranks_here,
+                   CalibrateOptions& options) {
+  options.cores = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  options.threads =
+      options.train.threads.value_or(std::max(1, options.cores / ranks_here));
+  options.memory_bytes = static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
+                         static_cast<double>(sysconf(_SC_PAGESIZE)) /
+                         ranks_here;
+  options.machine = processor_name();
+  options.description = description_of(ready, options);
 }
 
 Result<Ready> prepare(const RunRequest& request, bool as_ranks) {
@@ -143,19 +158,10 @@ Result<Ready> prepare(const RunRequest& request, bool as_ranks) {
   ready.ranks = num_ranks(*lowered);
   ready.deadline = std::chrono::duration<double>(config->run.timeout_s);
   CalibrateOptions& options = ready.options;
-  const long cores = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
   options.model = setup.model.details;
   options.train = config->train;
-  options.cores = static_cast<int>(cores);
-  options.threads =
-      config->train.threads.value_or(std::max(1, options.cores / ready.ranks));
-  options.machine = processor_name();
-  options.description = description_of(
-      ready, options.model,
-      as_ranks ? "processes (" + mpi_library() + ")" : "threads");
-  options.memory_bytes = static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
-                         static_cast<double>(sysconf(_SC_PAGESIZE)) /
-                         ready.ranks;
+  ready.workers_are =
+      as_ranks ? "processes (" + mpi_library() + ")" : "threads";
   options.source = "chimera calibrate, " CHIMERA_VERSION;
   options.on_progress = show_progress;
   return ready;
@@ -169,8 +175,10 @@ int run_calibrate(const RunRequest& request) {
   if (!is_rank) return print_errors(is_rank.errors());
   const Result<Ready> ready = prepare(request, *is_rank);
   if (!ready) return print_run_errors(ready.errors());
-  const auto body = [&](Transport& transport) {
-    const Profile profile = calibrate(transport, ready->options);
+  const auto body = [&](Transport& transport, int ranks_here) {
+    CalibrateOptions options = ready->options;
+    describe_host(*ready, ranks_here, options);
+    const Profile profile = calibrate(transport, options);
     if (transport.rank() == 0) {
       write_result(print_profile(profile), request.output);
     }
@@ -188,7 +196,7 @@ int run_calibrate(const RunRequest& request) {
           return make_emulated(ready->schedule, std::vector<EmulatedStage>(
                                                     ready->schedule.stages()));
         },
-        [&](const RankSite& site) { body(site.transport); });
+        [&](const RankSite& site) { body(site.transport, ready->ranks); });
   } catch (const std::exception&) {
     const Failure failure = current_failure();
     std::cerr << "error: " << failure.text << '\n';

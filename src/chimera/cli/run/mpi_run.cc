@@ -243,8 +243,9 @@ int train_as_rank(const Result<RunConfig>& config, bool resume,
   }
 }
 
-int run_as_rank(const RankWork& work, Launcher launcher,
-                const std::function<void(Transport& transport)>& body) {
+int run_as_rank(
+    const RankWork& work, Launcher launcher,
+    const std::function<void(Transport& transport, int ranks_here)>& body) {
   std::optional<MpiSession> session;
   try {
     {
@@ -283,7 +284,7 @@ int run_as_rank(const RankWork& work, Launcher launcher,
              },
          .leave = [](int exit_code) { _exit(exit_code); }});
     try {
-      body(*transport);
+      body(*transport, session->ranks_here());
     } catch (const std::exception& error) {
       transport->abort(error.what());  // ends the process
     }

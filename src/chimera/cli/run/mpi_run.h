@@ -27,9 +27,11 @@ struct RankWork {
 };
 
 // One rank of something that is not a run: any rank may talk to any other.
-// Returns the exit code; where a peer is lost it does not return. E571, E573.
-int run_as_rank(const RankWork& work, Launcher launcher,
-                const std::function<void(Transport& transport)>& body);
+// `ranks_here`: of this host. Returns the exit code; where a peer is lost it
+// does not return. E571, E573.
+int run_as_rank(
+    const RankWork& work, Launcher launcher,
+    const std::function<void(Transport& transport, int ranks_here)>& body);
 
 // "Open MPI v4.1.4"; empty in a build without.
 [[nodiscard]] std::string mpi_library();

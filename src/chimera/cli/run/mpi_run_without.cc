@@ -21,8 +21,9 @@ int train_as_rank(const Result<RunConfig>& /*config*/, bool /*resume*/,
   return refuse(launcher);
 }
 
-int run_as_rank(const RankWork& /*work*/, Launcher launcher,
-                const std::function<void(Transport& transport)>& /*body*/) {
+int run_as_rank(
+    const RankWork& /*work*/, Launcher launcher,
+    const std::function<void(Transport& transport, int ranks_here)>& /*body*/) {
   return refuse(launcher);
 }
 

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""`chimera plan` as a script outside the project sees it.
+
+usage: plan_cli_test.py CHIMERA_BINARY
+"""
+import json
+import re
+import unittest
+
+from program import Base, chimera
+
+
+class Plan(Base):
+    ASKED = ["plan", "--model", "bert-48", "--workers", 8, "--batch", 32,
+             "--memory", "16GB"]
+    FIELDS = {"scheme", "depth", "width", "pipes", "scale", "chunks", "shape",
+              "micro_batch", "micros", "recompute", "sync", "step_s",
+              "bubble_ratio", "peak_bytes", "losses"}
+
+    def plans(self, *more):
+        run = chimera(*self.ASKED, "--format", "json", *more)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return json.loads(run.stdout)["plans"]
+
+    def test_json_is_the_contract(self):
+        plans = self.plans()
+        times = [plan["step_s"] for plan in plans]
+        self.assertEqual(times, sorted(times))
+        for plan in plans:
+            self.assertLessEqual(self.FIELDS, set(plan))
+            self.assertEqual(plan["width"] * plan["depth"], 8)
+            self.assertEqual(
+                plan["width"] * plan["micros"] * plan["micro_batch"], 32)
+            self.assertLessEqual(plan["peak_bytes"], 16e9)
+            self.assertLessEqual({"bubble", "message", "sum", "recompute",
+                                  "memory"}, set(plan["losses"]))
+
+    def test_text_names_profile_winner_and_losses(self):
+        text = self.ok(*self.ASKED)
+        self.assertIn("p100 (built in, the default)", text)
+        self.assertIn("block times: bert-large", text)
+        self.assertRegex(text, r"best +\w")
+        self.assertRegex(text, r"(bubble|sum|message) [+]\d")
+
+    def test_the_run_it_writes_has_the_plans_schedule(self):
+        path = self.folder / "planned.toml"
+        best = self.plans("-o", path)[0]
+        again = self.ok("simulate", best["scheme"], "--depth", best["depth"],
+                        "--micros", best["micros"], "--pipes", best["pipes"],
+                        "--scale", best["scale"], "--chunks", best["chunks"],
+                        "--shape", best["shape"], "--format", "json")
+        self.assertTrue(json.loads(again)["makespan"] > 0)
+        text = path.read_text()
+        for key in ("depth", "micros", "micro_batch", "width", "pipes"):
+            self.assertIn(f"{key} = {best[key]}\n", text)
+        self.assertIn("cut = [0, ", text)
+        self.assertEqual(
+            json.loads(self.ok("plan", "--model", path, "--workers", 8,
+                               "--batch", 32, "--memory", "16GB", "--profile",
+                               "p100", "--format", "json"))["plans"][0], best)
+
+    def test_a_planned_order_comes_along(self):
+        path = self.folder / "order.toml"
+        best = self.plans("--schemes", "chimera-zero", "-o", path)[0]
+        self.assertEqual(best["scheme"], "planned")
+        order = self.folder / "order.sched"
+        self.assertIn(f'file = "{order}"\n', path.read_text())
+        self.ok("check", order)
+
+    def test_schemes_and_formula(self):
+        names = [plan["scheme"] for plan in
+                 self.plans("--schemes", "dapple,pipedream-2bw,gems",
+                            "--model-of", "paper")]
+        self.assertEqual(sorted(names), ["1f1b", "gems", "pipedream-2bw"])
+
+    def test_a_profile_file(self):
+        profile = self.file("p.toml", """
+[machine]
+name = "mine"
+[link]
+latency_us = 1
+gb_per_s = 10
+[block]
+layer = "block"
+hidden = 1024
+heads = 16
+ffn = 4096
+seq = 128
+micro_batch = [1, 64]
+forward_ms = [1, 64]
+input_grad_ms = [1, 64]
+weight_grad_ms = [1, 64]
+""")
+        self.assertIn("block times: block",
+                      self.ok(*self.ASKED, "--profile", profile))
+        codes, text = self.refused(*self.ASKED, "--profile",
+                                   self.file("q.toml", "[lnik]\n"))
+        self.assertEqual(codes, ["E004", "E020", "E020"])
+        self.assertIn("q.toml:1", text)
+        empty = profile.read_text().replace("forward_ms = [1, 64]",
+                                            "forward_ms = []")
+        codes, text = self.refused(*self.ASKED, "--profile",
+                                   self.file("r.toml", empty))
+        self.assertEqual(codes, ["E010"], text)
+
+    def test_what_the_run_could_not_do_is_not_planned(self):
+        run = self.file("run.toml", """
+[model]
+preset = "bert-48"
+[schedule]
+depth = 4
+micros = 4
+micro_batch = 1
+[train]
+steps = 1
+lr = 1e-3
+clip = 1.0
+[data]
+path = "x.bin"
+""")
+        codes, text = self.refused("plan", "--model", run, "--workers", 8,
+                                   "--batch", 32, "--schemes", "pipedream")
+        self.assertEqual(codes, ["E603"], text)
+        self.assertIn("train.clip = 0", text)
+
+    def test_impossible_requests_name_the_nearest(self):
+        def asked(*args):
+            return self.refused("plan", "--model", "gpt2-64", *args)
+        codes, text = asked("--workers", 2048, "--batch", 100)
+        self.assertEqual(codes, ["E610"])
+        self.assertRegex(text, r"use --batch \d+ or --workers \d+")
+        codes, text = asked("--workers", 8, "--batch", 8, "--memory", "1GB")
+        self.assertEqual(codes, ["E611"])
+        memory = re.search(r"--memory (\w+)", text)[1]
+        self.ok("plan", "--model", "gpt2-64", "--workers", 8, "--batch", 8,
+                "--memory", memory)
+
+    def test_every_mistake_at_once(self):
+        codes, _ = self.refused("plan", "--model", "gpt2-46", "--workers", 0,
+                                "--memory", "16 apples", "--profile", "nope",
+                                "--model-of", "guess", "--frmat=json")
+        self.assertEqual(sorted(codes), ["E401", "E402", "E403", "E403",
+                                         "E404", "E405", "E405"])
+
+
+if __name__ == "__main__":
+    unittest.main()

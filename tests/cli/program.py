@@ -1,0 +1,49 @@
+"""The binary under test, and what its tests share."""
+import os
+import pathlib
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CHIMERA = os.path.abspath(sys.argv.pop(1))
+# A sanitizer reserves terabytes of address space, so it cannot be limited.
+LIMITED = not os.environ.get("CHIMERA_SANITIZED")
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+def chimera(*args, stdin=None, limit_mb=None):
+    def limit():
+        size = limit_mb << 20
+        resource.setrlimit(resource.RLIMIT_AS, (size, size))
+
+    return subprocess.run([CHIMERA, *map(str, args)], input=stdin, text=True,
+                          capture_output=True, timeout=60,
+                          preexec_fn=limit if limit_mb and LIMITED else None)
+
+
+class Base(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def file(self, name, text):
+        path = self.folder / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def ok(self, *args, **options):
+        run = chimera(*args, **options)
+        self.assertEqual((run.returncode, run.stderr), (0, ""), args)
+        return run.stdout
+
+    def refused(self, *args, **options):
+        """The codes and the text of what was refused with exit code 2."""
+        run = chimera(*args, **options)
+        self.assertEqual(run.returncode, 2, (args, run.stdout, run.stderr))
+        self.assertNotIn("internal error", run.stderr)
+        text = run.stdout + run.stderr
+        return re.findall(r"error\[(E\d+)\]", text), text
