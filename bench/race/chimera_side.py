@@ -12,10 +12,14 @@ MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to",
           "none", "-n"]
 
 
-def run_toml(task, scheme):
-    """What a user would write for this task."""
-    lines = ["[schedule]", f'scheme = "{scheme}"', f"depth = {task.depth}",
-             f"micros = {task.micros}", f"micro_batch = {task.micro_batch}",
+def run_toml(task, name):
+    """What a user would write for this task; `name` is a scheme, or a scheme
+    and the shape in which two chunks of each pipe lie on the workers."""
+    scheme, _, shape = name.partition(" ")
+    chunks = ["chunks = 2", f'shape = "{shape}"'] if shape else []
+    lines = ["[schedule]", f'scheme = "{scheme}"', *chunks,
+             f"depth = {task.depth}", f"micros = {task.micros}",
+             f"micro_batch = {task.micro_batch}",
              "[run]", "timeout_s = 600", "[train]", "steps = 1000000"]
     if isinstance(task.model, Shape):
         return "\n".join([
