@@ -29,6 +29,9 @@ double simulated(const Candidate& candidate, const Schedule& schedule,
                        .tied = options.tied,
                        .vote_gates_update = options.vote_gates_update &&
                                             !is_asynchronous(schedule)});
+  if (options.jitter > 0 && !is_asynchronous(schedule)) {
+    return expected_makespan(lowered, costs, {.jitter = options.jitter});
+  }
   return simulate(lowered, costs, {.steps = steps_of(schedule)}).period;
 }
 
@@ -99,7 +102,8 @@ CostOptions cost_options(const PlanRequest& request,
   const int stages = candidate.spec.depth * *candidate.spec.chunks;
   return {.model = request.cost_model,
           .tied = request.model.tie_embeddings && stages > 1,
-          .vote_gates_update = request.vote_gates_update || request.recovers};
+          .vote_gates_update = request.vote_gates_update || request.recovers,
+          .jitter = request.profile.jitter};
 }
 
 double step_time(const Candidate& candidate, const Schedule& schedule,

@@ -13,6 +13,7 @@ struct CostOptions {
   CostModel model = CostModel::kSimulate;
   bool tied = false;
   bool vote_gates_update = false;
+  double jitter = 0;  // of the profile
 };
 
 struct CandidateCost {

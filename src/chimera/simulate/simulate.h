@@ -65,8 +65,9 @@ struct Simulation {
 [[nodiscard]] Simulation simulate(const Schedule& schedule, const Costs& costs,
                                   const SimulateOptions& options = {});
 
-// The mean makespan of several plays. Where workers wait for each other the
-// slower one of the moment counts, so it is above the makespan without jitter.
+// The mean makespan of several plays, never below the one without jitter. Where
+// workers or copies wait for each other the slower one of the moment counts, so
+// it is above that.
 [[nodiscard]] double expected_makespan(const Schedule& schedule,
                                        const Costs& costs,
                                        const SimulateOptions& options);

@@ -68,6 +68,26 @@ TEST(Simulate, JitterCostsWhereWorkersWaitForEachOther) {
   EXPECT_LT(lost(pair, 0.1), 0.1 / std::sqrt(std::numbers::pi) * 1.2);
 }
 
+// Two copies meet after each step, and so wait for the slower one.
+TEST(Simulate, JitterCostsWhereCopiesWaitForEachOther) {
+  Schedule alone = make({.scheme = "1f1b", .depth = 1, .micros = 4});
+  const Costs costs = uniform_costs(alone, {});
+  const auto expected = [&](int width, int steps) {
+    alone.width = width;
+    return expected_makespan(lower(alone), costs,
+                             {.steps = steps, .jitter = 0.1}) /
+           steps;
+  };
+  // Four forwards of 1 and backwards of 2: deviations of 0.1 each.
+  const double deviation = 0.1 * std::sqrt(4 * (1.0 + 4.0));
+  const double waiting = deviation / std::sqrt(std::numbers::pi);
+  for (const int steps : {1, 8}) {
+    EXPECT_NEAR(expected(2, steps) - expected(1, steps), waiting,
+                0.4 * waiting);
+  }
+  EXPECT_GT(expected(8, 1), expected(2, 1));
+}
+
 TEST(Simulate, APlayCanBeRepeated) {
   const Schedule schedule = lower(two_workers(4));
   const Costs costs = uniform_costs(schedule, {});

@@ -1,6 +1,7 @@
 #include "chimera/simulate/simulator.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "chimera/base/check.h"
 #include "chimera/simulate/bound.h"
@@ -271,6 +272,23 @@ Simulation simulate(const Schedule& schedule, const Costs& costs,
   return simulating::Simulator(schedule, costs, options).run();
 }
 
+namespace {
+
+// The mean of the largest of `count` numbers drawn from `values`.
+double slowest_of(std::vector<double> values, int count) {
+  std::sort(values.begin(), values.end());
+  const auto size = static_cast<double>(values.size());
+  double mean = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto below = static_cast<double>(i);
+    mean += values[i] * (std::pow((below + 1) / size, count) -
+                         std::pow(below / size, count));
+  }
+  return mean;
+}
+
+}  // namespace
+
 double expected_makespan(const Schedule& schedule, const Costs& costs,
                          const SimulateOptions& options) {
   // The more actions, the less plays differ.
@@ -279,11 +297,17 @@ double expected_makespan(const Schedule& schedule, const Costs& costs,
       kMostActions / options.steps / static_cast<double>(num_actions(schedule)),
       2.0, 32.0));
   SimulateOptions play = options;
-  double sum = 0;
+  std::vector<double> spans;
   for (play.play = 1; play.play <= plays; ++play.play) {
-    sum += simulate(schedule, costs, play).makespan;
+    spans.push_back(simulate(schedule, costs, play).makespan);
   }
-  return sum / plays;
+  const double mean = slowest_of(spans, 1);
+  // Copies meet after every step, and deviations of single steps are larger
+  // than those of their sum.
+  const double waiting = (slowest_of(spans, schedule.width) - mean) *
+                         std::sqrt(double(options.steps));
+  play.jitter = 0;
+  return std::max(mean, simulate(schedule, costs, play).makespan) + waiting;
 }
 
 }  // namespace chimera
