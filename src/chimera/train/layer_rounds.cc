@@ -90,6 +90,7 @@ std::vector<LayerRounds::Both> LayerRounds::run_together() {
   LayerTimes block;
   if (meeting_.rank() < busy_) block = bench_.time_once().layers[1];
   std::vector<Both> ranks;
+  ranks.reserve(busy_);
   for (int rank = 0; rank < busy_; ++rank) {
     ranks.push_back({meeting_.agree(block.forward, rank),
                      meeting_.agree(block.backward, rank)});
