@@ -11,6 +11,9 @@
 namespace chimera {
 namespace {
 
+// Of a step with jitter: hundreds of candidates are judged.
+constexpr int kPlays = 8;
+
 constexpr Sync kSyncs[] = {Sync::kEagerOpt, Sync::kEager, Sync::kEnd};
 
 // Enough for the work in flight to fill up and repeat.
@@ -30,7 +33,8 @@ double simulated(const Candidate& candidate, const Schedule& schedule,
                        .vote_gates_update = options.vote_gates_update &&
                                             !is_asynchronous(schedule)});
   if (options.jitter > 0 && !is_asynchronous(schedule)) {
-    return expected_makespan(lowered, costs, {.jitter = options.jitter});
+    return expected_makespan(lowered, costs, {.jitter = options.jitter},
+                             kPlays);
   }
   return simulate(lowered, costs, {.steps = steps_of(schedule)}).period;
 }

@@ -70,6 +70,7 @@ struct Simulation {
 // it is above that.
 [[nodiscard]] double expected_makespan(const Schedule& schedule,
                                        const Costs& costs,
-                                       const SimulateOptions& options);
+                                       const SimulateOptions& options,
+                                       int most_plays = 32);
 
 }  // namespace chimera

@@ -290,12 +290,12 @@ double slowest_of(std::vector<double> values, int count) {
 }  // namespace
 
 double expected_makespan(const Schedule& schedule, const Costs& costs,
-                         const SimulateOptions& options) {
+                         const SimulateOptions& options, int most_plays) {
   // The more actions, the less plays differ.
   constexpr double kMostActions = 5e6;
   const int plays = static_cast<int>(std::clamp(
       kMostActions / options.steps / static_cast<double>(num_actions(schedule)),
-      2.0, 32.0));
+      2.0, double(most_plays)));
   SimulateOptions play = options;
   std::vector<double> spans;
   for (play.play = 1; play.play <= plays; ++play.play) {
