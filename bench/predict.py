@@ -237,14 +237,8 @@ class Bench:
         plans = json.loads(self.run(*asked))["plans"]
         print("\n## Planner: 2 workers, 16 samples a step\n\n"
               "| plan | predicted ms | measured ms |\n|---|---|---|")
-        programs, predictions, seen = [], [], []
+        programs, predictions = [], []
         for plan in plans:
-            layout_of = [plan[key] for key in
-                         ("depth", "width", "micro_batch", "micros")]
-            # With one stage all schemes do the same.
-            if plan["depth"] == 1 and layout_of in seen:
-                continue
-            seen.append(layout_of)
             path = self.folder / f"plan_{plan['scheme']}.toml"
             self.run(*asked, "--schemes", plan["scheme"], "-o", path)
             name = (f"{plan['scheme']} D={plan['depth']} W={plan['width']} "
