@@ -54,7 +54,8 @@ def bars(panel, depth, micros, action_s):
                          most=1.05 if processes else threads_most))
     if panel.peers and (depth, micros) == (8, 8) and action_s >= 0.01:
         best = panel.best_peer
-        for ours in map(panel.named, ("Chimera: chimera-zero", panel.ours.name)):
+        names = dict.fromkeys(["Chimera: chimera-zero", panel.ours.name])
+        for ours in map(panel.named, names):
             found.append(Bar(f"{panel.title}: {ours.name} over the best peer "
                              f"({best.name})", ours.times_faster_than(best),
                              least=1.3))

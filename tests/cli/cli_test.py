@@ -12,7 +12,7 @@ import subprocess
 import unittest
 import xml.etree.ElementTree
 
-from program import CHIMERA, ROOT, Base, chimera
+from program import CHIMERA, ROOT, Base, chimera, profile
 
 
 class Schedule(Base):
@@ -171,29 +171,11 @@ class Simulate(Base):
     def test_jitter_says_what_to_expect(self):
         layout = ["1f1b", "--depth", 2, "--micros", 8, "--model", "bert-48",
                   "--profile"]
-        text = """
-[machine]
-name = "mine"
-cores = 2
-threads = 1
-%s
-[link]
-latency_us = 1
-gb_per_s = 10
-[block]
-layer = "block"
-hidden = 1024
-heads = 16
-ffn = 4096
-seq = 128
-micro_batch = [1]
-forward_ms = [1]
-input_grad_ms = [1]
-weight_grad_ms = [1]
-"""
-        steady = self.simulated(*layout, self.file("s.toml", text % ""))
+        host = "cores = 2\nthreads = 1\n"
+        steady = self.simulated(*layout, self.file("s.toml", profile(machine=host)))
         self.assertNotIn("expected", steady)
-        path = self.file("j.toml", text % "jitter = 0.1")
+        path = self.file("j.toml",
+                         profile(machine=host + "jitter = 0.1"))
         varying = self.simulated(*layout, path)
         self.assertEqual(varying["makespan"], steady["makespan"])
         self.assertGreater(varying["expected"], 1.01 * steady["makespan"])

@@ -7,7 +7,7 @@ import json
 import re
 import unittest
 
-from program import Base, chimera
+from program import Base, chimera, profile
 
 
 class Plan(Base):
@@ -74,31 +74,15 @@ class Plan(Base):
         self.assertEqual(sorted(names), ["1f1b", "gems", "pipedream-2bw"])
 
     def test_a_profile_file(self):
-        profile = self.file("p.toml", """
-[machine]
-name = "mine"
-[link]
-latency_us = 1
-gb_per_s = 10
-[block]
-layer = "block"
-hidden = 1024
-heads = 16
-ffn = 4096
-seq = 128
-micro_batch = [1, 64]
-forward_ms = [1, 64]
-input_grad_ms = [1, 64]
-weight_grad_ms = [1, 64]
-""")
+        path = self.file("p.toml", profile([1, 64]))
         self.assertIn("block times: block",
-                      self.ok(*self.ASKED, "--profile", profile))
+                      self.ok(*self.ASKED, "--profile", path))
         codes, text = self.refused(*self.ASKED, "--profile",
                                    self.file("q.toml", "[lnik]\n"))
         self.assertEqual(codes, ["E004", "E020", "E020"])
         self.assertIn("q.toml:1", text)
-        empty = profile.read_text().replace("forward_ms = [1, 64]",
-                                            "forward_ms = []")
+        empty = path.read_text().replace("forward_ms = [1, 64]",
+                                         "forward_ms = []")
         codes, text = self.refused(*self.ASKED, "--profile",
                                    self.file("r.toml", empty))
         self.assertEqual(codes, ["E010"], text)

@@ -24,6 +24,29 @@ def chimera(*args, stdin=None, limit_mb=None):
                           preexec_fn=limit if limit_mb and LIMITED else None)
 
 
+def profile(sizes=(1,), machine=""):
+    """A profile.toml whose blocks take a millisecond a sample."""
+    times = list(sizes)
+    return f"""
+[machine]
+name = "mine"
+{machine}
+[link]
+latency_us = 1
+gb_per_s = 10
+[block]
+layer = "block"
+hidden = 1024
+heads = 16
+ffn = 4096
+seq = 128
+micro_batch = {times}
+forward_ms = {times}
+input_grad_ms = {times}
+weight_grad_ms = {times}
+"""
+
+
 class Base(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "chimera/base/check.h"
+#include "chimera/exec/program.h"
 
 namespace chimera {
 namespace {
@@ -180,9 +181,6 @@ class Emulated final : public StageCompute {
 
   [[nodiscard]] bool is_last(int stage) const {
     return stage + 1 == schedule_.stages();
-  }
-  [[nodiscard]] static bool is_tied(const SumGroup& group) {
-    return group.members.front().stage != group.members.back().stage;
   }
   [[nodiscard]] static float worth(int micro) {
     return static_cast<float>(micro % 7 + 1);

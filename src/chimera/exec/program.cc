@@ -103,11 +103,17 @@ Program::Program(const Schedule& schedule, int rank)
   note_list();
 }
 
+bool vote_gates_updates(const ActionList& list) {
+  const auto vote =
+      std::find_if(list.begin(), list.end(),
+                   [](const Action& action) { return action.op == Op::kN; });
+  return std::any_of(vote, list.end(),
+                     [](const Action& action) { return action.op == Op::kU; });
+}
+
 void Program::note_list() {
-  bool voted = false;
+  vote_gates_update_ = vote_gates_updates(list());
   for (const Action& action : list()) {
-    if (action.op == Op::kN) voted = true;
-    if (action.op == Op::kU && voted) vote_gates_update_ = true;
     // An asynchronous update that is not of one micro-batch is 2BW's.
     if (action.op == Op::kU && action.micro == kNone) {
       double_buffered_ = is_asynchronous(schedule_);

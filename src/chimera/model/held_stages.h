@@ -63,9 +63,4 @@ class HeldStages {
   std::map<int, std::unique_ptr<TorchStage>> stages_;  // by number
 };
 
-// A weight that two stages share.
-[[nodiscard]] inline bool is_tied(const SumGroup& group) {
-  return group.members.front().stage != group.members.back().stage;
-}
-
 }  // namespace chimera

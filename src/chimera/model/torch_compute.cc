@@ -141,10 +141,9 @@ TorchCompute::TorchCompute(const TorchComputeOptions& options, int rank)
 }
 
 void TorchCompute::note_list() {
-  bool voted = false;
-  for (const Action& action : options_.schedule.actions[place_.worker]) {
-    voted |= action.op == Op::kN;
-    vote_gates_update_ |= voted && action.op == Op::kU;
+  const ActionList& list = options_.schedule.actions[place_.worker];
+  vote_gates_update_ = vote_gates_updates(list);
+  for (const Action& action : list) {
     if (action.op == Op::kI) {
       is_split_[index_.cell(action.stage, action.micro)] = true;
     }
