@@ -40,11 +40,11 @@ class Simulator:
     def run(self, figure, row):
         flags = dict(row["flags"])
         flags.pop("pick", None)
-        # Work in flight has filled up by then; a step by itself takes longer
-        # than one that follows another.
+        # A step by itself takes longer than one that follows another; work in
+        # flight has to fill up before, and drains after.
         steps = 3
         if row["scheme"].startswith("pipedream"):
-            steps += (row["depth"] - 1) // row["micros"]
+            steps += 2 * ((row["depth"] - 1) // row["micros"] + 1)
         words = [self.binary, "simulate", row["scheme"],
                  "--depth", row["depth"], "--micros", row["micros"],
                  "--width", row["width"], "--micro-batch", row["batch"],

@@ -112,7 +112,7 @@ std::string simulation_text(const SimulationView& view) {
   text +=
       fmt::format("bubble         {:.1f} %\n", 100 * simulation.bubble_ratio);
   if (simulation.trace.steps > 1) {
-    text += fmt::format("steady period  {}   (the last of {} steps)\n",
+    text += fmt::format("steady period  {}   (one more step, by {} steps)\n",
                         shown_time(simulation.period, view),
                         simulation.trace.steps);
   }

@@ -16,10 +16,11 @@ constexpr int kPlays = 8;
 
 constexpr Sync kSyncs[] = {Sync::kEagerOpt, Sync::kEager, Sync::kEnd};
 
-// Enough for the work in flight to fill up and repeat.
+// Enough for the work in flight to fill up, repeat, and drain.
 int steps_of(const Schedule& schedule) {
   if (!is_asynchronous(schedule)) return 1;
-  return (schedule.depth - 1) / schedule.micros + 3;
+  const int in_flight = (schedule.depth - 1) / schedule.micros + 1;
+  return in_flight + 3 + in_flight;
 }
 
 double simulated(const Candidate& candidate, const Schedule& schedule,

@@ -53,8 +53,9 @@ struct Simulation {
   // No order of this placement and these costs can take less: see bound.h.
   double bound = 0;
   double bubble_ratio = 0;  // 1 - sum(busy) / (workers * makespan)
-  // Time from the end of the step before the last to the end of the last:
-  // what one more step costs. Equal to makespan with one step.
+  // What one more step costs: the time between the ends of the last two steps,
+  // of an asynchronous schedule the last two that end before it only drains
+  // (if there are so many). Equal to makespan with one step.
   double period = 0;
   std::vector<WorkerStats> workers;  // of one copy
   std::vector<int> critical_path;    // indices into trace.events, first to last

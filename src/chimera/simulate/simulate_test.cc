@@ -208,6 +208,47 @@ TEST(Simulate, StepsDoNotMeetInABarrier) {
   EXPECT_EQ(simulation.makespan, 3 * 24 + 27);
 }
 
+// Steps that end while the pipeline drains, without forwards between their
+// backwards, end early: they must not count.
+TEST(Simulate, APeriodHasTheWholeWorkOfTheBusiestWorker) {
+  for (const char* scheme : {"pipedream", "pipedream-2bw"}) {
+    for (const int micros : {4, 6}) {
+      const Schedule schedule =
+          make({.scheme = scheme, .depth = 4, .micros = micros});
+      for (int heavy = 0; heavy < 4; ++heavy) {
+        Costs costs = uniform_costs(schedule, {});
+        costs.stages[heavy] = {.forward = 2, .input_grad = 2, .weight_grad = 2};
+        EXPECT_DOUBLE_EQ(simulate(lower(schedule), costs, {.steps = 8}).period,
+                         micros * 6)
+            << scheme << " N=" << micros << ", stage " << heavy;
+      }
+    }
+  }
+}
+
+// A worker whose send blocks starts no sum before its bytes have left.
+TEST(Simulate, SumsWaitForSendsThatBlock) {
+  const Schedule schedule =
+      make({.scheme = "chimera", .depth = 2, .micros = 2});
+  Costs costs = uniform_costs(schedule, {});
+  for (StageCosts& stage : costs.stages) stage.boundary_bytes = 1;
+  costs.time_per_byte = 1;
+  costs.sum_time = 100;
+  costs.blocking_sends = true;
+  const Simulation simulation =
+      simulate(lower(schedule, {.sync = Sync::kEager}), costs);
+  for (const Event& sum : simulation.trace.events) {
+    if (sum.action.op != Op::kG) continue;
+    for (const Event& sent : simulation.trace.events) {
+      const bool is_before = is_send(sent.action.op) &&
+                             sent.worker == sum.worker &&
+                             sent.start < sum.start;
+      EXPECT_FALSE(is_before && sent.end > sum.start);
+    }
+  }
+  EXPECT_GT(simulation.makespan, 200);
+}
+
 TEST(Simulate, CriticalPathAddsUpToTheMakespan) {
   for (const Scheme& scheme : schemes()) {
     const Schedule schedule =

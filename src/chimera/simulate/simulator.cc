@@ -134,8 +134,10 @@ void Simulator::advance(int worker) {
 bool Simulator::step(int worker, const Action& action, int step) {
   if (is_compute(action.op)) return compute(worker, action, step);
   if (is_send(action.op)) send(worker, action, step);
-  if (action.op == Op::kG) start_sum(worker, action, step);
+  if (action.op != Op::kG && action.op != Op::kN) return true;
+  if (!has_sent(worker)) return false;
   if (action.op == Op::kN) return start_vote(worker, action, step);
+  start_sum(worker, action, step);
   return true;
 }
 
@@ -234,6 +236,15 @@ void Simulator::finish(int worker) {
   if (++parts_done_[done] == schedule_.parts) --state.held;
 }
 
+double Simulator::period(const std::vector<double>& step_end) const {
+  if (options_.steps == 1) return result_.makespan;
+  // The rounds after the last forwards only drain: a step that ends in them
+  // ends early.
+  const int drained = rounds_ - options_.steps;
+  const int last = std::max(1, options_.steps - 1 - drained);
+  return step_end[last] - step_end[last - 1];
+}
+
 void Simulator::summarise() {
   std::vector<double> step_end(options_.steps, 0.0);
   for (const Event& event : result_.trace.events) {
@@ -241,9 +252,7 @@ void Simulator::summarise() {
     step_end[event.step] = std::max(step_end[event.step], event.end);
   }
   result_.makespan = makespan(result_.trace);
-  result_.period = step_end.size() == 1
-                       ? result_.makespan
-                       : step_end.back() - step_end[step_end.size() - 2];
+  result_.period = period(step_end);
   double busy = 0;
   for (int worker = 0; worker < schedule_.workers(); ++worker) {
     WorkerStats& stats = result_.workers[worker];

@@ -85,6 +85,7 @@ class Simulator {
   void begin(int worker, const Action& action, int step, const Ready& ready);
   void finish(int worker);
   void send(int worker, const Action& action, int step);
+  [[nodiscard]] bool has_sent(int worker);
   void start_sum(int worker, const Action& action, int step);
   void run_sum(int starter, const Action& action, int step);
   bool start_vote(int worker, const Action& action, int step);
@@ -103,6 +104,7 @@ class Simulator {
     return static_cast<size_t>(step) * index_.size() + made;
   }
   void summarise();
+  [[nodiscard]] double period(const std::vector<double>& step_end) const;
 
   const Schedule& schedule_;
   const Costs& costs_;

@@ -82,6 +82,14 @@ void Simulator::run_sum(int starter, const Action& action, int step) {
   announce(sums_[sum_index(action.group, action.micro, step)].done, end, event);
 }
 
+// False while a send that blocks holds the worker: it will be woken.
+bool Simulator::has_sent(int worker) {
+  const double free_at = workers_[worker].free_at;
+  if (free_at <= queue_.now()) return true;
+  queue_.wake_at(free_at, worker);
+  return false;
+}
+
 bool Simulator::start_vote(int worker, const Action& action, int step) {
   WorkerState& state = workers_[worker];
   while (!state.open_sums.empty()) {
