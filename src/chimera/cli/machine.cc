@@ -100,6 +100,8 @@ StagedModel Machine::staged(const Schedule& schedule) const {
        .parts = schedule.parts,
        .optimizer = config_.train.optimizer,
        .momentum = config_.train.momentum,
+       .update_holders =
+           config_.train.shard_update ? schedule.pipes() * schedule.width : 1,
        .cut = is_cut ? cut : default_cut(shape, schedule.stages())});
 }
 

@@ -116,6 +116,7 @@ int PlanCommand::run(Values& values) const {
   request.optimizer = config.train.optimizer;
   request.momentum = config.train.momentum;
   request.shard_update = config.train.shard_update;
+  request.saves = config.run.save_every > 0;
   request.vote_gates_update =
       config.train.clip > 0 || config.train.on_nan == OnNan::kSkip;
   request.recovers = config.run.recover && !config.train.shard_update;

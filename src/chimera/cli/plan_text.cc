@@ -70,13 +70,16 @@ std::string winner_text(const PlanRequest& request, const Plan& plan) {
       "memory    {:.2f} GB of {:.2f} on the fullest worker: weights {:.2f}, "
       "gradients {:.2f},\n"
       "          optimizer {:.2f}, activations {:.2f}, buffers {:.2f}, "
-      "workspace {:.2f}\n",
+      "workspace {:.2f}{}\n",
       layout_of(plan), plan.step_s, request.batch / plan.step_s,
       100 * plan.bubble_ratio, times.compute, times.recompute, times.bubble,
       times.message, times.sum, peak.total() / kGiga,
       request.memory_bytes / kGiga, peak.weights / kGiga,
       peak.gradients / kGiga, peak.optimizer / kGiga, peak.activations / kGiga,
-      peak.boundary / kGiga, peak.workspace / kGiga);
+      peak.boundary / kGiga, peak.workspace / kGiga,
+      peak.checkpoint > 0
+          ? fmt::format(", checkpoint {:.2f}", peak.checkpoint / kGiga)
+          : "");
 }
 
 std::string runners_up(const PlanRequest& request, const PlanReport& report) {
@@ -165,9 +168,10 @@ std::string times_json(const PlanTimes& times) {
 std::string bytes_json(const WorkerBytes& bytes) {
   return fmt::format(
       R"({{"weights":{:.0f},"gradients":{:.0f},"optimizer":{:.0f},)"
-      R"("activations":{:.0f},"boundary":{:.0f},"workspace":{:.0f}}})",
+      R"("activations":{:.0f},"boundary":{:.0f},"workspace":{:.0f},)"
+      R"("checkpoint":{:.0f}}})",
       bytes.weights, bytes.gradients, bytes.optimizer, bytes.activations,
-      bytes.boundary, bytes.workspace);
+      bytes.boundary, bytes.workspace, bytes.checkpoint);
 }
 
 std::string one_json(const PlanRequest& request, const Plan& plan) {

@@ -49,7 +49,7 @@ struct SimulateCommand {
 // Of a real model, where the paper's formula knows the layout.
 std::optional<double> paper_step(const ScheduleRequest& request,
                                  const Costs& costs) {
-  if (!path_counts(request.spec, false)) return std::nullopt;
+  if (!path_counts(request.spec)) return std::nullopt;
   return paper_time(request.spec, costs,
                     {.recompute = request.lowering.recompute,
                      .sync = request.lowering.sync})

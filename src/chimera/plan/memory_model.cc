@@ -52,6 +52,12 @@ class MemoryModel {
     bytes.gradients += cost.gradient_bytes;
     bytes.optimizer +=
         cost.optimizer_bytes / (options_.shard_update ? holders({stage}) : 1);
+    if (options_.saves) {
+      // 2BW goes on from two versions; of PipeDream's the newest is enough.
+      const int saved = schedule_.scheme == "pipedream-2bw" ? 2 : 1;
+      bytes.checkpoint +=
+          (saved * cost.weight_bytes + cost.optimizer_bytes) / holders({stage});
+    }
   }
 
   void add_tied(WorkerBytes& bytes) const {
@@ -59,6 +65,11 @@ class MemoryModel {
     bytes.gradients += model_.costs.tied_bytes;
     bytes.optimizer += model_.tied_optimizer_bytes /
                        (options_.shard_update ? holders({0, last()}) : 1);
+    if (options_.saves) {
+      bytes.checkpoint +=
+          (model_.costs.tied_bytes + model_.tied_optimizer_bytes) /
+          holders({0, last()});
+    }
   }
 
   // Of the weights: one for each update that a forward in flight may be

@@ -15,9 +15,11 @@ struct WorkerBytes {
   double activations = 0;  // held when most is needed
   double boundary = 0;     // buffers of posted receives
   double workspace = 0;    // of what runs when most is needed
+  double checkpoint = 0;   // the copy that is written while training goes on
 
   [[nodiscard]] double total() const {
-    return weights + gradients + optimizer + activations + boundary + workspace;
+    return weights + gradients + optimizer + activations + boundary +
+           workspace + checkpoint;
   }
   bool operator==(const WorkerBytes&) const = default;
 };
@@ -33,9 +35,13 @@ struct MemoryOptions {
   // one for every direction in which another worker sends. Threads hand
   // tensors over.
   bool has_receive_buffers = true;
+  // Each holder of a stage copies its share of weights and optimizer state for
+  // a checkpoint, and keeps the memory for the next.
+  bool saves = false;
 };
 
-// [worker] of one copy: what its tensors take in steady state. A message on its
+// [worker] of one copy: what its tensors, and the copy of them that is saved,
+// take in steady state. A message on its
 // way is nobody's. A stage that a worker holds in two pipes has its weights
 // once, and so has the weight that the first and last stage share.
 // REQUIRES: `schedule` validates clean and has as many stages as `model`.

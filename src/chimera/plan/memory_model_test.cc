@@ -84,6 +84,20 @@ TEST(MemoryModel, AsynchronousSchemesKeepVersions) {
   EXPECT_EQ(twice[2].weights, 2 * kWeights);
 }
 
+TEST(MemoryModel, ACheckpointIsCopiedOnceByAllHolders) {
+  const auto alone =
+      worker_bytes(made("1f1b", 4, 4), even_model(4), {.saves = true});
+  EXPECT_EQ(alone[0].checkpoint, 3 * kWeights);
+  const auto both =
+      worker_bytes(made("chimera", 4, 4), even_model(4), {.saves = true});
+  EXPECT_EQ(both[0].checkpoint, 2 * 3 * kWeights / 2);
+  const auto twice =
+      worker_bytes(made("pipedream-2bw", 4, 4), even_model(4), {.saves = true});
+  EXPECT_EQ(twice[0].checkpoint, 4 * kWeights);
+  const auto never = worker_bytes(made("1f1b", 4, 4), even_model(4), {});
+  EXPECT_EQ(never[0].total() + 3 * kWeights, alone[0].total());
+}
+
 // The weight that both ends share is nobody's twice.
 TEST(MemoryModel, TiedWeightsCountOncePerWorker) {
   StagedModel model = even_model(4);
@@ -138,6 +152,17 @@ TEST(MemoryModel, PapersGpt2FitsAsPublished) {
   const auto workers = worker_bytes(schedule, model, {});
   EXPECT_LT(peak_bytes(workers).total(), 16e9);
   EXPECT_GT(workers[0].weights, workers[15].weights);
+}
+
+TEST(StagedModel, HoldersShareAnUpdate) {
+  const ModelShape shape = find_preset("gpt2-tiny").value();
+  const Profile profile = builtin_profile("p100").value();
+  const Costs all = staged_model(shape, profile, {.stages = 2}).costs;
+  const Costs shared =
+      staged_model(shape, profile, {.stages = 2, .update_holders = 4}).costs;
+  EXPECT_GT(all.stages[0].update, 0);
+  EXPECT_DOUBLE_EQ(4 * shared.stages[0].update, all.stages[0].update);
+  EXPECT_DOUBLE_EQ(4 * shared.tied_update, all.tied_update);
 }
 
 TEST(StagedModel, GivesHeavyEndsFewerBlocks) {

@@ -9,9 +9,10 @@ namespace chimera {
 namespace {
 
 // reference: closed forms of section 3.5; direct concatenation leaves D-2
-// bubbles of B-F between two units.
+// bubbles of B-F between two units. A bubble of B-2F is a backward more and two
+// forwards less on the path.
 std::optional<PathCounts> chimera_counts(const Layout& layout,
-                                         bool slow_backward) {
+                                         double backward_forwards) {
   const double D = layout.depth, N = layout.micros;
   const double f = layout.pipes / 2.0;
   const int unit =
@@ -25,8 +26,10 @@ std::optional<PathCounts> chimera_counts(const Layout& layout,
     case Scale::kDirect:
       return PathCounts{D + 2 * (k - 1), k * (2 * D - 2)};
     case Scale::kDoubling: {
-      const double between = slow_backward ? (k - 1) * (D - 2) : 0;
-      return PathCounts{N + D / 2 - 1 - 2 * between, N + D / 2 - 1 + between};
+      const double between = backward_forwards > 2 ? (k - 1) * (D - 2) : 0;
+      const double around = backward_forwards > 3 ? D / 2 - 1 : 0;
+      return PathCounts{N + D / 2 - 1 - 2 * between - 3 * around,
+                        N + D / 2 - 1 + between + around};
     }
     case Scale::kHalving:
       return PathCounts{N + (D - 2) / 2, N + (D - 2) / 4};
@@ -37,7 +40,7 @@ std::optional<PathCounts> chimera_counts(const Layout& layout,
 }  // namespace
 
 std::optional<PathCounts> path_counts(const ScheduleSpec& spec,
-                                      bool slow_backward) {
+                                      double backward_forwards) {
   const Result<Layout> layout = resolve(spec);
   if (!layout) return std::nullopt;
   const std::string_view scheme = find_scheme(spec.scheme)->name;
@@ -49,7 +52,7 @@ std::optional<PathCounts> path_counts(const ScheduleSpec& spec,
   if (scheme == "pipedream" || scheme == "pipedream-2bw") {
     return PathCounts{N, N};
   }
-  if (scheme == "chimera") return chimera_counts(*layout, slow_backward);
+  if (scheme == "chimera") return chimera_counts(*layout, backward_forwards);
   return std::nullopt;
 }
 
@@ -80,7 +83,7 @@ PaperTime paper_time(const ScheduleSpec& spec, const Costs& costs,
   }
   if (options.recompute) backward += forward;
   const std::optional<PathCounts> counts =
-      path_counts(spec, backward >= 2 * forward);
+      path_counts(spec, forward > 0 ? backward / forward : 1);
   CHIMERA_CHECK(counts.has_value(), "the paper has no form for this");
   const double hop =
       spec.depth > 1 ? costs.latency + costs.time_per_byte * boundary : 0;
@@ -90,12 +93,20 @@ PaperTime paper_time(const ScheduleSpec& spec, const Costs& costs,
 
   const SumCosts sums =
       costs.sums.value_or(SumCosts{costs.latency, costs.time_per_byte});
-  const double holders = resolve(spec)->pipes * double{1} * spec.width;
+  const int pipes = resolve(spec)->pipes;
+  const double holders = pipes * double{1} * spec.width;
   for (int stage = 0; stage < static_cast<int>(costs.stages.size()); ++stage) {
     const double sum =
         rabenseifner_time(sums, holders, costs.stages[stage].gradient_bytes);
     const double hidden = free_slots(spec, stage, options.sync) * backward;
     time.sum = std::max(time.sum, sum - hidden);
+  }
+  // The weight that both ends share lies on the first and the last worker of
+  // every pipe, and waits for the last backward of all.
+  if (costs.tied_bytes > 0) {
+    const double ends = std::max(2, pipes) * double{1} * spec.width;
+    time.sum =
+        std::max(time.sum, rabenseifner_time(sums, ends, costs.tied_bytes));
   }
   // PipeDream updates, and so sums, after every micro-batch.
   if (spec.scheme == "pipedream") time.sum *= spec.micros;

@@ -30,10 +30,11 @@ struct PathCounts {
 // Absent where the paper gives no closed form: other schemes than gpipe, 1f1b,
 // gems, chimera, pipedream and pipedream-2bw (the last two in steady state);
 // chimera with N that is no multiple of D (of 2D with doubling), or with more
-// than two pipes and N > D. `slow_backward`: B >= 2F, as with recomputation,
-// which is where doubling leaves bubbles between its units.
-[[nodiscard]] std::optional<PathCounts> path_counts(const ScheduleSpec& spec,
-                                                    bool slow_backward);
+// than two pipes and N > D. `backward_forwards`: how many forwards a backward
+// takes; above two doubling leaves bubbles between its units, above three
+// around them.
+[[nodiscard]] std::optional<PathCounts> path_counts(
+    const ScheduleSpec& spec, double backward_forwards = 2);
 
 // Backward slots that are idle on the holders of `stage` after its last
 // backward: figure 6's regions. Of two opposite pipes; 0 where nobody says.

@@ -39,20 +39,19 @@ double simulated(const ScheduleSpec& spec, double forward, double backward) {
 }
 
 TEST(PaperModel, CountsOfTheBasicUnit) {
-  EXPECT_EQ(path_counts(chimera_spec(6, 6), false), (PathCounts{6, 10}));
+  EXPECT_EQ(path_counts(chimera_spec(6, 6)), (PathCounts{6, 10}));
   ScheduleSpec four = chimera_spec(8, 8);
   four.pipes = 4;
-  EXPECT_EQ(path_counts(four, false), (PathCounts{8, 10}));
-  EXPECT_EQ(path_counts({.scheme = "dapple", .depth = 4, .micros = 6}, false),
+  EXPECT_EQ(path_counts(four), (PathCounts{8, 10}));
+  EXPECT_EQ(path_counts({.scheme = "dapple", .depth = 4, .micros = 6}),
             (PathCounts{9, 9}));
 }
 
 TEST(PaperModel, HasNoFormForOthers) {
-  EXPECT_FALSE(
-      path_counts({.scheme = "zb-h1", .depth = 4, .micros = 4}, false));
-  EXPECT_FALSE(path_counts(chimera_spec(4, 6), false));
-  EXPECT_FALSE(path_counts(chimera_spec(5, 5), false));  // no such layout
-  EXPECT_FALSE(path_counts(chimera_spec(4, 12, Scale::kDoubling), false));
+  EXPECT_FALSE(path_counts({.scheme = "zb-h1", .depth = 4, .micros = 4}));
+  EXPECT_FALSE(path_counts(chimera_spec(4, 6)));
+  EXPECT_FALSE(path_counts(chimera_spec(5, 5)));  // no such layout
+  EXPECT_FALSE(path_counts(chimera_spec(4, 12, Scale::kDoubling)));
 }
 
 // With free messages and sums the counts give what the simulator gives.
@@ -74,8 +73,10 @@ TEST(PaperModel, DoublingAndHalvingAreTheSimulatorsToo) {
       const ScheduleSpec twice =
           chimera_spec(depth, 2 * units * depth, Scale::kDoubling);
       EXPECT_NEAR(compute_of(twice, kF, kB), simulated(twice, kF, kB), 1e-9);
-      EXPECT_NEAR(compute_of(twice, kF, 3 * kF), simulated(twice, kF, 3 * kF),
-                  1e-9);
+      for (const double slow : {2.5, 3.0, 3.5, 4.0}) {
+        EXPECT_NEAR(compute_of(twice, kF, slow * kF),
+                    simulated(twice, kF, slow * kF), 1e-9);
+      }
       const ScheduleSpec halves =
           chimera_spec(depth, units * depth, Scale::kHalving);
       EXPECT_NEAR(compute_of(halves, kF, kB), simulated(halves, kF, kB), 1e-9);
@@ -136,6 +137,13 @@ TEST(PaperModel, AddsMessagesAndTheSumThatIsNotHidden) {
   // A heavy last stage has one slot of 2 to hide in.
   costs.stages[3].gradient_bytes = 400;
   EXPECT_NEAR(paper_time(spec, costs, {}).sum, 0.4 + 6 - 2, 1e-12);
+
+  // A weight that both ends share, on four ranks: nothing hides its sum.
+  costs.tied_bytes = 1000;
+  EXPECT_NEAR(paper_time(spec, costs, {}).sum, 0.4 + 15, 1e-12);
+  // Even one pipe, which has no other sums, has that of its two ends.
+  const ScheduleSpec one = {.scheme = "1f1b", .depth = 4, .micros = 4};
+  EXPECT_NEAR(paper_time(one, costs, {}).sum, 0.2 + 10, 1e-12);
 }
 
 TEST(PaperModel, PipeDreamSumsAfterEveryMicroBatch) {

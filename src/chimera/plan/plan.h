@@ -30,6 +30,7 @@ struct PlanRequest {
   OptimizerKind optimizer = OptimizerKind::kAdamW;
   double momentum = 0;
   bool shard_update = false;
+  bool saves = false;              // run.save_every
   bool vote_gates_update = false;  // clipping, or updates that may be skipped
   bool recovers = false;           // the same for synchronous schemes
 };

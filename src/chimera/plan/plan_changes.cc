@@ -70,14 +70,15 @@ class Changes {
     micros = what == What::kSmallerBatch ? micros / 2 : micros * 2;
     if (!resolve(candidate.spec)) return {};
     if (request_.cost_model == CostModel::kPaper &&
-        !path_counts(candidate.spec, candidate.recompute)) {
+        !path_counts(candidate.spec)) {
       return {};
     }
     const Schedule order = make_schedule(candidate.spec).value();
     const WorkerBytes peak =
         peak_bytes(worker_bytes(order, staged_model(request_, candidate),
                                 {.recompute = candidate.recompute,
-                                 .shard_update = request_.shard_update}));
+                                 .shard_update = request_.shard_update,
+                                 .saves = request_.saves}));
     if (peak.total() > request_.memory_bytes) return {};
     return time_of(request_, candidate, order, plan.sync);
   }
@@ -118,6 +119,11 @@ std::vector<PlanChange> what_would_change(const PlanRequest& request,
   return Changes(request, plans).run();
 }
 
+int update_holders(const PlanRequest& request, const Candidate& candidate) {
+  if (!request.shard_update) return 1;
+  return *candidate.spec.pipes * candidate.spec.width;
+}
+
 StagedModel staged_model(const PlanRequest& request,
                          const Candidate& candidate) {
   const ScheduleSpec& spec = candidate.spec;
@@ -126,7 +132,8 @@ StagedModel staged_model(const PlanRequest& request,
                        .micro_batch = candidate.micro_batch,
                        .parts = spec.scale == Scale::kHalving ? 2 : 1,
                        .optimizer = request.optimizer,
-                       .momentum = request.momentum});
+                       .momentum = request.momentum,
+                       .update_holders = update_holders(request, candidate)});
 }
 
 }  // namespace chimera

@@ -19,6 +19,10 @@ namespace chimera {
 [[nodiscard]] std::vector<PlanChange> what_would_change(
     const PlanRequest& request, const std::vector<Plan>& plans);
 
+// Who share the update of one of its stages.
+[[nodiscard]] int update_holders(const PlanRequest& request,
+                                 const Candidate& candidate);
+
 // The cut and costs of a candidate under a request.
 [[nodiscard]] StagedModel staged_model(const PlanRequest& request,
                                        const Candidate& candidate);

@@ -169,8 +169,7 @@ class SchemeSpace {
       return;
     }
     if (!resolve(spec)) return;
-    if (request_.cost_model == CostModel::kPaper && !path_counts(spec, false))
-      return;
+    if (request_.cost_model == CostModel::kPaper && !path_counts(spec)) return;
     out_.push_back({spec, micro_batch_, false});
     out_.push_back({spec, micro_batch_, true});
   }

@@ -25,9 +25,9 @@ class StagedModels {
 
   const StagedModel& of(const Candidate& candidate) {
     const ScheduleSpec& spec = candidate.spec;
-    const auto key =
-        std::tuple(spec.depth * *spec.chunks, candidate.micro_batch,
-                   spec.scale == Scale::kHalving);
+    const auto key = std::tuple(
+        spec.depth * *spec.chunks, candidate.micro_batch,
+        spec.scale == Scale::kHalving, update_holders(request_, candidate));
     const auto found = models_.find(key);
     if (found != models_.end()) return found->second;
     return models_.emplace(key, staged_model(request_, candidate))
@@ -36,7 +36,7 @@ class StagedModels {
 
  private:
   const PlanRequest& request_;
-  std::map<std::tuple<int, int, bool>, StagedModel> models_;
+  std::map<std::tuple<int, int, bool, int>, StagedModel> models_;
 };
 
 struct Bounded {
@@ -208,7 +208,8 @@ class Planner {
                                   const Schedule& schedule) {
     return worker_bytes(schedule, models_.of(candidate),
                         {.recompute = candidate.recompute,
-                         .shard_update = request_.shard_update});
+                         .shard_update = request_.shard_update,
+                         .saves = request_.saves});
   }
 
   [[nodiscard]] CostOptions options(const Candidate& candidate) const {

@@ -65,7 +65,11 @@ TEST(TimeBound, IsNeverAboveTheSimulator) {
     PlanRequest request = request_for(preset, 4, 16);
     request.profile.link = {.latency_s = 1e-4, .s_per_byte = 1e-8};
     request.profile.sum = {.latency_s = 2e-4, .s_per_byte = 2e-8};
-    const std::vector<Candidate> space = plan_space(request).value();
+    std::vector<Candidate> space = plan_space(request).value();
+    request.schemes = {"pipedream", "pipedream-2bw"};
+    request.model.tie_embeddings = false;  // they allow no shared weight
+    const std::vector<Candidate> stale = plan_space(request).value();
+    space.insert(space.end(), stale.begin(), stale.end());
     for (const Candidate& candidate : space) {
       const StagedModel model = model_of(request, candidate);
       const Schedule schedule = make_schedule(candidate.spec).value();

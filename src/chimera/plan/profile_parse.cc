@@ -103,11 +103,13 @@ class ProfileParser {
     layer.shape.seq = reader.count("seq", Need::kRequired);
     layer.shape.vocab = reader.count("vocab", of_end);
     layer.derived = reader.flag("derived");
-    layer.table = table(reader);
+    layer.table = table(reader, block);
     profile_.layers.push_back(std::move(layer));
   }
 
-  static LayerTable table(ProfileSection& reader) {
+  static LayerTable table(ProfileSection& reader, bool block) {
+    // All other times are shares of a block's.
+    const NumberRange times = {.least = block ? 1e-6 : 0};
     LayerTable table;
     table.micro_batch = reader.numbers("micro_batch", Need::kRequired,
                                        {.least = 1, .most = 1e6});
@@ -118,8 +120,9 @@ class ProfileParser {
           "micro_batch",
           {.code = "E601", .found = "micro_batch", .needed = "must ascend"});
     }
-    const auto column = [&](std::string_view key, Need need, double unit) {
-      std::vector<double> values = reader.numbers(key, need);
+    const auto column = [&](std::string_view key, Need need, double unit,
+                            NumberRange range = {}) {
+      std::vector<double> values = reader.numbers(key, need, range);
       if (!values.empty() && values.size() != sizes.size()) {
         reader.refuse(key, {.code = "E030",
                             .found = "length of " + std::string(key) + " = " +
@@ -130,9 +133,10 @@ class ProfileParser {
       for (double& value : values) value *= unit;
       return values;
     };
-    table.forward_s = column("forward_ms", Need::kRequired, 1e-3);
-    table.input_grad_s = column("input_grad_ms", Need::kRequired, 1e-3);
-    table.weight_grad_s = column("weight_grad_ms", Need::kRequired, 1e-3);
+    table.forward_s = column("forward_ms", Need::kRequired, 1e-3, times);
+    table.input_grad_s = column("input_grad_ms", Need::kRequired, 1e-3, times);
+    table.weight_grad_s =
+        column("weight_grad_ms", Need::kRequired, 1e-3, times);
     table.activation_bytes = column("activation_mib", Need::kOptional, kMebi);
     table.workspace_bytes = column("workspace_mib", Need::kOptional, kMebi);
     table.deferred_bytes = column("deferred_mib", Need::kOptional, kMebi);

@@ -70,6 +70,13 @@ TEST(Profile, NeedsAMachineALinkAndABlock) {
               ElementsAre("E602 p.toml"));
 }
 
+// Rates would be infinite, and shares of a step no numbers.
+TEST(Profile, ABlockTakesTime) {
+  std::string free = kSmall;
+  free.replace(free.find("[1, 1.5, 3]"), 11, "[0, 1.5, 3]");
+  EXPECT_THAT(mistakes(free), ElementsAre("E008 p.toml:14"));
+}
+
 TEST(Profile, AnEndLayerNeedsItsModelAndVocabulary) {
   const std::string head = std::string(kSmall) +
                            "[end]\nlayer = \"head\"\nhidden = 8\nseq = 4\n"

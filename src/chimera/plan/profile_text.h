@@ -7,7 +7,7 @@
 //   latency_us = 50
 //   gb_per_s = 1             # blocking = true: a worker waits for its sends
 //   [sum]                    # of gradient sums; left out: as [link]
-//   [update]
+//   [update]                 # left out: updates are free
 //   ns_per_parameter = 0.1
 //   [bert-large]             # any other name is a layer
 //   layer = "block"          # or embedding, head: these need model and vocab

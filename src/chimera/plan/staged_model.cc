@@ -106,6 +106,8 @@ StagedModel staged_model(const ModelShape& model, const Profile& profile,
   const std::vector<LayerCosts> costs = all_costs(layers, profile, options);
   const double boundary = boundary_bytes(model) * options.micro_batch;
   const double numbers = optimizer_numbers(options.optimizer, options.momentum);
+  const double update_s =
+      profile.update_s_per_parameter / options.update_holders;
   StagedModel staged;
   staged.cut =
       options.cut.empty() ? cut_by_time(costs, options.stages) : options.cut;
@@ -118,7 +120,7 @@ StagedModel staged_model(const ModelShape& model, const Profile& profile,
       sum.add(layers[layer], costs[layer], options.parts, boundary);
     }
     StageCosts& all = sum.costs;
-    all.update = sum.parameters * profile.update_s_per_parameter;
+    all.update = sum.parameters * update_s;
     all.weight_bytes = kFloat * sum.parameters;
     all.gradient_bytes = kFloat * sum.parameters;
     all.optimizer_bytes = kFloat * sum.parameters * numbers;
@@ -129,7 +131,7 @@ StagedModel staged_model(const ModelShape& model, const Profile& profile,
     staged.workspace_bytes.push_back(sum.workspace_bytes);
     staged.deferred_bytes.push_back(sum.deferred_bytes);
   }
-  add_tied(layers, numbers, profile.update_s_per_parameter, staged);
+  add_tied(layers, numbers, update_s, staged);
   staged.costs.latency = profile.link.latency_s;
   staged.costs.time_per_byte = profile.link.s_per_byte;
   staged.costs.blocking_sends = profile.link.blocking;

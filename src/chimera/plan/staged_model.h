@@ -16,7 +16,9 @@ struct StagingOptions {
   // 2: backwards run on half a micro-batch at a time, at that size's speed.
   int parts = 1;
   OptimizerKind optimizer = OptimizerKind::kAdamW;
-  double momentum = 0;        // of sgd
+  double momentum = 0;  // of sgd
+  // Who share the update of a stage, over pipes and copies: train.shard_update.
+  int update_holders = 1;
   std::vector<int> cut = {};  // first layer of each stage; empty: see below
 };
 
