@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""A killed rank loses nothing: the others save the run.
+"""A lost rank loses nothing: the others save the run.
 
 usage: recover_test.py CHIMERA_BINARY [--kills N] [--seed S]
 
 Trains GPT-2 on four ranks under mpirun with run.recover and without any
-periodic checkpoint, and kills one of them at a random moment. The others must
-leave a complete checkpoint and state.json = saved; and the resumed run must end
-with the bits of one that nobody disturbed.
+periodic checkpoint, and at a random moment kills one of them, or stops it, so
+that it falls silent as one whose host is gone. The others must leave a complete
+checkpoint and state.json = saved; and the resumed run must end with the bits of
+one that nobody disturbed.
 """
 import argparse
 import os
@@ -22,6 +23,9 @@ import runs
 RANKS = 4
 STEPS = 60
 SETTINGS = ["run.recover=true", f"train.steps={STEPS}"]
+# How to lose a rank, and a time-out that does not keep the test waiting.
+LOSSES = [("killed", signal.SIGKILL, []),
+          ("stopped", signal.SIGSTOP, ["run.timeout_s=4"])]
 
 
 class Killer(runs.Runs):
@@ -44,9 +48,10 @@ class Killer(runs.Runs):
                     found[int(word.partition(b"=")[2])] = int(stat.parent.name)
         return found
 
-    def killed(self, name, rank, wait):
-        """Kills `rank` so many seconds after the first step; what was said."""
-        command = self.command(name, *SETTINGS, ranks=RANKS)
+    def lose(self, name, rank, wait, number, settings):
+        """Sends signal `number` to `rank` so many seconds after the first step;
+        what was said."""
+        command = self.command(name, *SETTINGS, *settings, ranks=RANKS)
         # Time to write; by default mpirun kills two seconds after a death.
         command[1:1] = ["--mca", "odls_base_sigkill_timeout", "5"]
         run = subprocess.Popen(command, text=True, stdout=subprocess.DEVNULL,
@@ -58,12 +63,11 @@ class Killer(runs.Runs):
         pids = self.pids(str(self.folder / name))
         self.assertEqual(sorted(pids), list(range(RANKS)))
         time.sleep(wait)
-        os.kill(pids[rank], signal.SIGKILL)
+        os.kill(pids[rank], number)
         return run.communicate(timeout=60)[1]
 
-    def check(self, number, rank, wait):
-        name = f"run{number}"
-        said = self.killed(name, rank, wait)
+    def check(self, name, rank, wait, loss):
+        said = self.lose(name, rank, wait, *loss)
         state = self.state(name)
         if state["state"] == "done":  # it came too late
             return None
@@ -97,11 +101,12 @@ def main():
         number = 0
         while len(steps) < options.kills:
             rank, wait = number % RANKS, random.uniform(0, 0.5)
-            step = killer.check(number, rank, wait)
+            how, *loss = LOSSES[number % len(LOSSES)]
+            step = killer.check(f"run{number}", rank, wait, loss)
             number += 1
             if step is not None:
                 steps.append(step)
-                print(f"ok     rank {rank} killed: saved step {step}",
+                print(f"ok     rank {rank} {how}: saved step {step}",
                       flush=True)
     finally:
         killer.doCleanups()

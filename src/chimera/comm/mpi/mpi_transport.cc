@@ -98,6 +98,7 @@ class MpiRank final : public MpiTransport {
 
   void release(const std::string& reason) override {
     is_released_ = true;
+    is_released_.notify_all();
     mailbox_.abort(reason);
   }
 
@@ -108,8 +109,10 @@ class MpiRank final : public MpiTransport {
 
   // A deadline was missed.
   [[noreturn]] void fail(const char* what, int peer) {
-    if (engine_.watch().blame_silent()) wait_for_the_end();
-    throw TimeoutError(what, peer);
+    if (!engine_.watch().blame_silent()) throw TimeoutError(what, peer);
+    // The process ends, or, if the run can be saved, is released.
+    is_released_.wait(false);
+    throw AbortedError(what);
   }
 
   [[nodiscard]] Clock::time_point deadline() const {
