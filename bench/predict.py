@@ -11,7 +11,8 @@ calibration runs none. Prints Markdown; takes half an hour on two cores that do
 nothing else.
 
 Parts: real (as many workers as cores), shared (4 workers on 2 cores), emulated
-(D up to 8), planner (its first choice against the best of every scheme).
+(D up to 8), planner (the best of every scheme is measured, then its first choice
+again against the fastest).
 """
 import argparse
 import json
@@ -35,6 +36,7 @@ MODELS = {
 }
 BLOCK_SECONDS = 1.5
 PLAN_STEPS = 2  # of a block
+FINAL_ROUNDS = 25  # of the planner's first choice and the fastest other one
 
 
 def layout(model, scheme, depth, micros, batch, transport="threads", **more):
@@ -246,14 +248,22 @@ class Bench:
             predictions.append(self.predict(path, profile, 0, PLAN_STEPS)[0])
             programs.append(self.worker(name, path, dict(transport="threads")))
         results = contest.race(programs, self.rounds, PLAN_STEPS)
-        for program, result, predicted in zip(programs, results, predictions):
-            program.close()
+        for result, predicted in zip(results, predictions):
             print(f"| {result.name} | {1e3 * predicted:.2f} "
                   f"| {1e3 * result.median:.2f} |")
-        behind = max(1 / results[0].times_faster_than(other)
-                     for other in results) - 1
-        print(f"\nthe first choice is {100 * behind:.1f} % behind the fastest "
-              "measured (wanted: 3 %)")
+        fastest = min(range(1, len(results)),
+                      key=lambda i: 1 / results[i].times_faster_than(results[0]))
+        # The fastest of many is partly the luckiest: how far ahead it is, rounds
+        # say that had no part in choosing it.
+        final = contest.race([programs[0], programs[fastest]], FINAL_ROUNDS,
+                             PLAN_STEPS)
+        for program in programs:
+            program.close()
+        gap = final[1].times_faster_than(final[0]) - 1
+        print(f"\nThe fastest other one was {results[fastest].name}. In "
+              f"{FINAL_ROUNDS} more rounds of these two the first choice is "
+              f"{100 * max(0, gap):.1f} % behind it (wanted: 3 %; gap "
+              f"{100 * gap:+.1f} %).")
 
 
 def describe(spec):
