@@ -128,6 +128,7 @@ class InitSlurm(Base):
         for override, code in [("schedule.depth=5", "E202"),
                                ("schedule.scheme=chimra", "E201"),
                                ("model.forward_ms=[1, 2]", "E563"),
+                               ("schedule.width=1000000", "E209"),
                                ("schedule.cap=1", "E320")]:
             codes, _ = self.refused(
                 "init", "slurm", "-c", self.file("run.toml", self.RUN),

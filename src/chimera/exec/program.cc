@@ -103,14 +103,6 @@ Program::Program(const Schedule& schedule, int rank)
   note_list();
 }
 
-bool vote_gates_updates(const ActionList& list) {
-  const auto vote =
-      std::find_if(list.begin(), list.end(),
-                   [](const Action& action) { return action.op == Op::kN; });
-  return std::any_of(vote, list.end(),
-                     [](const Action& action) { return action.op == Op::kU; });
-}
-
 void Program::note_list() {
   vote_gates_update_ = vote_gates_updates(list());
   for (const Action& action : list()) {

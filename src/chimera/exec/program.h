@@ -18,15 +18,6 @@ struct RankPlace {
 [[nodiscard]] int rank_of(const Schedule& schedule, const RankPlace& place);
 [[nodiscard]] int num_ranks(const Schedule& schedule);
 
-// Whether the group is of the weight that first and last stage share.
-[[nodiscard]] inline bool is_tied(const SumGroup& group) {
-  return group.members.front().stage != group.members.back().stage;
-}
-
-// Whether the updates of a lowered list wait for the vote: it stands before
-// them.
-[[nodiscard]] bool vote_gates_updates(const ActionList& list);
-
 // Which ranks add up a group's gradients, ascending.
 [[nodiscard]] std::vector<int> member_ranks(const Schedule& schedule,
                                             const SumGroup& group);

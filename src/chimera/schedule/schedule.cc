@@ -1,5 +1,7 @@
 #include "chimera/schedule/schedule.h"
 
+#include <algorithm>
+
 namespace chimera {
 
 std::string_view op_name(Op op) {
@@ -16,6 +18,18 @@ bool is_lowered(const Schedule& schedule) {
     }
   }
   return false;
+}
+
+bool is_tied(const SumGroup& group) {
+  return group.members.front().stage != group.members.back().stage;
+}
+
+bool vote_gates_updates(const ActionList& list) {
+  const auto vote =
+      std::find_if(list.begin(), list.end(),
+                   [](const Action& action) { return action.op == Op::kN; });
+  return std::any_of(vote, list.end(),
+                     [](const Action& action) { return action.op == Op::kU; });
 }
 
 size_t num_actions(const Schedule& schedule) {

@@ -80,6 +80,13 @@ inline constexpr int kMostCopies = 1 << 20;
 // (pipedream, pipedream-2bw): their forwards may use weights of the past.
 [[nodiscard]] bool is_asynchronous(const Schedule& schedule);
 
+// Whether the group is of the weight that first and last stage share.
+[[nodiscard]] bool is_tied(const SumGroup& group);
+
+// Whether the updates of a lowered list wait for the vote: it stands before
+// them.
+[[nodiscard]] bool vote_gates_updates(const ActionList& list);
+
 [[nodiscard]] size_t num_actions(const Schedule& schedule);
 
 }  // namespace chimera

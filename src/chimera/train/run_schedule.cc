@@ -1,7 +1,10 @@
 #include "chimera/train/run_schedule.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <set>
+#include <tuple>
 
 #include "chimera/base/files.h"
 #include "chimera/plan/plan_order.h"
@@ -120,6 +123,19 @@ Diagnostics check_halves(const RunConfig& config, const Schedule& schedule) {
            .needed = "must be even: the backward runs in two halves"}};
 }
 
+// More than any machine has. Whoever counts ranks may do so in an int.
+constexpr std::int64_t kMostRanks = std::int64_t{1} << 20;
+
+Diagnostics check_ranks(const Schedule& schedule) {
+  if (std::int64_t{schedule.depth} * schedule.width <= kMostRanks) return {};
+  return {{.code = "E209",
+           .found = "depth x width = " + std::to_string(schedule.depth) +
+                    " x " + std::to_string(schedule.width),
+           .needed = "is too large; the most is " + std::to_string(kMostRanks) +
+                     " workers",
+           .hint = "use a smaller depth or width"}};
+}
+
 Diagnostics check_replan(const ScheduleConfig& config,
                          const Schedule& schedule) {
   if (config.replan_after == 0 || is_planned(schedule)) return {};
@@ -144,28 +160,73 @@ Diagnostics check_lowered(const RunConfig& config, const Schedule& lowered,
                       .hint = "give a compute-only file: it is lowered as "
                               "run.toml says"});
   };
-  const bool sums_tied = std::any_of(
-      lowered.groups.begin(), lowered.groups.end(), [](const SumGroup& group) {
-        return group.members.front().stage != group.members.back().stage;
-      });
-  bool recomputes = false;
-  bool gated = false;
-  bool voted = false;
-  for (const Action& action : lowered.actions[0]) {
-    recomputes |= action.op == Op::kR;
-    gated |= action.op == Op::kU && voted;
-    voted |= action.op == Op::kN;
-  }
+  const bool sums_tied =
+      std::any_of(lowered.groups.begin(), lowered.groups.end(), is_tied);
+  const ActionList& list = lowered.actions[0];
+  const bool recomputes =
+      std::any_of(list.begin(), list.end(),
+                  [](const Action& action) { return action.op == Op::kR; });
   need(sums_tied || !tied, "no sum of the tied embedding, which it needs",
        "model.tie_embeddings = true");
   need(!sums_tied || tied, "a sum of a tied embedding that is not tied",
        "model.tie_embeddings = false");
   need(recomputes || !config.schedule.recompute, "no R, which it needs",
        "schedule.recompute = true");
-  need(gated || !vote_gates_update(config, lowered),
+  need(vote_gates_updates(list) || !vote_gates_update(config, lowered),
        "no vote before its updates",
        "train.clip, train.on_nan = \"skip\" and run.recover need it");
   return errors;
+}
+
+// What a worker computes, whatever the order.
+ActionList work_of(const ActionList& list) {
+  ActionList work;
+  std::copy_if(list.begin(), list.end(), std::back_inserter(work),
+               [](const Action& action) { return is_compute(action.op); });
+  const auto key = [](const Action& action) {
+    return std::tuple(action.op, action.part, action.step, action.pipe,
+                      action.stage, action.micro);
+  };
+  std::sort(work.begin(), work.end(),
+            [&](const Action& a, const Action& b) { return key(a) < key(b); });
+  return work;
+}
+
+// What `next` has of its own beside the order of its actions, and why it may
+// not; both empty if there is nothing. Weights, the way a backward is split,
+// and the groups of sums are settled before the first step.
+struct Change {
+  std::string what;
+  std::string why_not;
+};
+
+Change change_between(const Schedule& running, const Schedule& next) {
+  if (next.placement != running.placement) {
+    return {"its placement",
+            "must be that of the order before it: weights stay where they are"};
+  }
+  if (is_asynchronous(next)) {
+    return {"scheme " + next.scheme, "is asynchronous, and the run is not"};
+  }
+  const std::string as_before = "must be as in the order before it";
+  if (next.parts != running.parts) {
+    return {"parts = " + std::to_string(next.parts), as_before};
+  }
+  if (next.groups != running.groups) return {"its groups of sums", as_before};
+  for (int worker = 0; worker < next.workers(); ++worker) {
+    const ActionList& old_list = running.actions[worker];
+    const ActionList& new_list = next.actions[worker];
+    const std::string of_worker = " of worker " + std::to_string(worker);
+    if (work_of(new_list) != work_of(old_list)) {
+      return {"the work" + of_worker, as_before + ", in any order"};
+    }
+    if (vote_gates_updates(new_list) != vote_gates_updates(old_list)) {
+      return {"the vote" + of_worker,
+              "must stand on the same side of its updates as in the order "
+              "before it"};
+    }
+  }
+  return {};
 }
 
 Result<Schedule> proven(Schedule lowered, const ScheduleConfig& config) {
@@ -190,7 +251,7 @@ Result<Schedule> make_run_schedule(const RunConfig& config,
   Diagnostics errors = check_asynchronous(config, *schedule, tied);
   for (const Diagnostics& more :
        {check_emulated(config, *schedule), check_halves(config, *schedule),
-        check_replan(asked, *schedule)}) {
+        check_replan(asked, *schedule), check_ranks(*schedule)}) {
     errors.insert(errors.end(), more.begin(), more.end());
   }
   if (!errors.empty()) return errors;
@@ -228,23 +289,13 @@ Result<Schedule> make_replanned_schedule(const RunConfig& config,
   next.schedule.replan_after = 0;
   Result<Schedule> schedule = make_run_schedule(next, options);
   if (!schedule) return schedule;
-  const auto refuse = [&](const std::string& found, const std::string& needed) {
-    return Diagnostic{.code = "E574",
-                      .where = config.schedule.file,
-                      .found = found,
-                      .needed = needed,
-                      .hint = "use replanned.sched of the run to repeat"};
-  };
-  if (schedule->placement != options.running->placement) {
-    return refuse("its placement",
-                  "must be that of the order before it: weights stay where "
-                  "they are");
-  }
-  if (is_asynchronous(*schedule)) {
-    return refuse("scheme " + schedule->scheme,
-                  "is asynchronous, and the run is not");
-  }
-  return schedule;
+  const Change change = change_between(*options.running, *schedule);
+  if (change.what.empty()) return schedule;
+  return Diagnostic{.code = "E574",
+                    .where = config.schedule.file,
+                    .found = change.what,
+                    .needed = change.why_not,
+                    .hint = "use replanned.sched of the run to repeat"};
 }
 
 std::string why_no_recovery(const RunConfig& config, const Schedule& schedule) {

@@ -22,6 +22,7 @@ struct RunScheduleOptions {
 // From schedule.scheme, or from schedule.file unless that comes later
 // (make_replanned_schedule). Beyond what is wrong with the
 // schedule itself, the codes are
+//   E209 more workers than can be counted with
 //   E560 a file that says another depth, micros, width or scheme than run.toml
 //   E561 what an asynchronous scheme cannot do
 //   E562 backward halving of an odd micro-batch (from a file)
@@ -33,8 +34,10 @@ struct RunScheduleOptions {
     const RunConfig& config, const RunScheduleOptions& options);
 
 // The order to go over to after schedule.replan_after steps: planned with
-// options.costs, or schedule.file, which repeats an earlier run's choice. Its
-// placement must be that of the running one (E574).
+// options.costs, or schedule.file, which repeats an earlier run's choice. It
+// may differ from the running one in the order of each worker's actions, and in
+// nothing else: placement, work, groups, on which side of the updates the vote
+// stands (E574).
 // REQUIRES: options.running is there.
 [[nodiscard]] Result<Schedule> make_replanned_schedule(
     const RunConfig& config, const RunScheduleOptions& options);
