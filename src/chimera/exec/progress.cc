@@ -82,7 +82,11 @@ std::string describe_progress(const Schedule& schedule, int rank,
   }
   const auto position = static_cast<std::uint32_t>(progress) - 1;
   const ActionList& list = schedule.actions[place_of(schedule, rank).worker];
-  return "step " + std::to_string(step) + ", " + describe(list.at(position));
+  // A rank may be in another list than the one at hand: that of training while
+  // this one evaluates, or that of an order it has gone over to.
+  return "step " + std::to_string(step) + ", " +
+         (position < list.size() ? describe(list[position])
+                                 : "action " + std::to_string(position));
 }
 
 }  // namespace chimera

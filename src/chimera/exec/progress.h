@@ -24,7 +24,8 @@ struct Progress {
 [[nodiscard]] int steps_before(std::uint64_t progress);
 
 // "step 5, forward of stage 1, micro-batch 3"; "after step 5"; "before the
-// first step" for 0.
+// first step" for 0. Where the rank walks a longer list than the one in
+// `schedule`: "step 5, action 70", counted from 0 as in errors of schedules.
 [[nodiscard]] std::string describe_progress(const Schedule& schedule, int rank,
                                             std::uint64_t progress);
 
