@@ -28,6 +28,44 @@ namespace {
 // Beyond the steps of training, evaluation and what brings results together.
 constexpr int kLastWordStep = (1 << 30) - 20;
 
+Cause cause_of_failure() {
+  const Failure failure = current_failure();
+  return {failure.exit_code, failure.text};
+}
+
+// All ranks make their communicators together: MPI waits for each, for ever.
+std::unique_ptr<MpiTransport> make_transport(const MpiOptions& options,
+                                             Watchdog::Say say) {
+  const Watchdog watchdog("setting up communicators", options.deadline,
+                          std::move(say));
+  return make_mpi_transport(options);
+}
+
+// MPI from its beginning to its end around `work`, which gives the exit code.
+// Where that fails nobody can be relied upon any more, MPI_Finalize included.
+int within_session(std::chrono::duration<double> deadline,
+                   const std::function<int(MpiSession& session)>& work) {
+  std::optional<MpiSession> session;
+  try {
+    {
+      const Watchdog watchdog("MPI_Init", deadline);
+      session.emplace();
+    }
+    const int exit_code = work(*session);
+    const Watchdog watchdog("MPI_Finalize", deadline);
+    session.reset();
+    return exit_code;
+  } catch (const TimeoutError& error) {
+    std::cerr << fmt::format("error: {}: {}: rank {}\n", host_name(),
+                             error.what(), error.peer());
+    _exit(kExitTimeout);
+  } catch (const std::exception&) {
+    const Failure failure = current_failure();
+    std::cerr << fmt::format("error: {}: {}\n", host_name(), failure.text);
+    _exit(failure.exit_code);
+  }
+}
+
 // One process of the run, from its admission to its exit code.
 class RankRun {
  public:
@@ -98,10 +136,7 @@ MpiOptions RankRun::transport_options() {
           .links = link_speed(*admission_.setup),
           .groups = group_ranks(schedule()),
           .peers = peer_ranks(schedule(), session_.rank()),
-          .cause = [] {
-            const Failure failure = current_failure();
-            return Cause{failure.exit_code, failure.text};
-          }};
+          .cause = cause_of_failure};
 }
 
 // All ranks end with rank 0's code, once it has written what is to be written.
@@ -185,12 +220,8 @@ int RankRun::train() {
        .on_quit =
            [&] { flights.write(admission_.run_dir, rank_names(), "SIGQUIT"); },
        .is_quiet = !is_first()});
-  {
-    const Watchdog watchdog(
-        "setting up communicators", options.deadline,
-        [&](const std::string& text) { fail(kExitTimeout, text); });
-    transport = make_mpi_transport(options);
-  }
+  transport = make_transport(
+      options, [&](const std::string& text) { fail(kExitTimeout, text); });
   words.set_transport(*transport);
   ready = transport.get();
   int exit_code = kExitDone;
@@ -209,6 +240,42 @@ int RankRun::train() {
   return exit_code;
 }
 
+// What a rank that takes part in no run says of the end.
+std::string last_word(const Ending& ending, int rank) {
+  const auto silence = [&] {
+    return fmt::format("not heard for {:.1f} s", ending.silent_s);
+  };
+  if (ending.lost == rank) {
+    return fmt::format("{} by rank {}: was it stopped?", silence(),
+                       ending.origin);
+  }
+  if (ending.lost >= 0) {
+    return fmt::format("lost rank {}: {}", ending.lost,
+                       ending.is_dead ? "its process has died" : silence());
+  }
+  // Below 0: the thread that would have told the others has failed itself.
+  if (ending.origin == rank || ending.origin < 0) return ending.reason;
+  return fmt::format("ended by rank {}: {}", ending.origin, ending.reason);
+}
+
+MpiOptions work_options(const RankWork& work, const MpiSession& session) {
+  const int rank = session.rank();
+  std::vector<int> peers;
+  for (int other = 0; other < session.size(); ++other) {
+    if (other != rank) peers.push_back(other);
+  }
+  return {.deadline = work.deadline,
+          .groups = work.groups,
+          .peers = peers,
+          .cause = cause_of_failure,
+          .speak =
+              [rank](const Ending& ending) {
+                std::cerr << fmt::format("error: rank {} ({}): {}\n", rank,
+                                         host_name(), last_word(ending, rank));
+              },
+          .leave = [](int exit_code) { _exit(exit_code); }};
+}
+
 }  // namespace
 
 int train_as_rank(const Result<RunConfig>& config, bool resume,
@@ -216,87 +283,38 @@ int train_as_rank(const Result<RunConfig>& config, bool resume,
   Signals signals;  // before MPI's own threads
   const std::chrono::duration<double> deadline(config ? config->run.timeout_s
                                                       : 300);
-  std::optional<MpiSession> session;
-  try {
-    {
-      const Watchdog watchdog("MPI_Init", deadline);
-      session.emplace();
-    }
-    Admission admission = admit(*session, config, resume);
-    int exit_code = admission.exit_code;
-    if (exit_code == kExitDone) {
-      exit_code =
-          RankRun(*session, signals, std::move(admission)).run(launcher);
-    }
-    const Watchdog watchdog("MPI_Finalize", deadline);
-    session.reset();
-    return exit_code;
-  } catch (const TimeoutError& error) {
-    // Nobody can be relied upon any more, MPI_Finalize included.
-    std::cerr << fmt::format("error: {}: {}: rank {}\n", host_name(),
-                             error.what(), error.peer());
-    _exit(kExitTimeout);
-  } catch (const std::exception&) {
-    const Failure failure = current_failure();
-    std::cerr << fmt::format("error: {}: {}\n", host_name(), failure.text);
-    _exit(failure.exit_code);
-  }
+  return within_session(deadline, [&](MpiSession& session) {
+    Admission admission = admit(session, config, resume);
+    if (admission.exit_code != kExitDone) return admission.exit_code;
+    return RankRun(session, signals, std::move(admission)).run(launcher);
+  });
 }
 
 int run_as_rank(
     const RankWork& work, Launcher launcher,
     const std::function<void(Transport& transport, int ranks_here)>& body) {
-  std::optional<MpiSession> session;
-  try {
-    {
-      const Watchdog watchdog("MPI_Init", work.deadline);
-      session.emplace();
-    }
-    if (session->size() != work.ranks) {
-      if (session->rank() == 0) {
+  return within_session(work.deadline, [&](MpiSession& session) -> int {
+    if (session.size() != work.ranks) {
+      if (session.rank() == 0) {
         print_errors({{.code = "E571",
-                       .found = fmt::format("{} ranks by {}", session->size(),
+                       .found = fmt::format("{} ranks by {}", session.size(),
                                             name_of(launcher)),
                        .needed = fmt::format("must be {}, one for each worker",
                                              work.ranks)}});
       }
-      session.reset();
       return kExitUsage;
     }
-    std::vector<int> peers;
-    for (int rank = 0; rank < session->size(); ++rank) {
-      if (rank != session->rank()) peers.push_back(rank);
-    }
-    std::unique_ptr<MpiTransport> transport = make_mpi_transport(
-        {.deadline = work.deadline,
-         .groups = work.groups,
-         .peers = peers,
-         .cause =
-             [] {
-               const Failure failure = current_failure();
-               return Cause{failure.exit_code, failure.text};
-             },
-         .speak =
-             [&](const Ending& ending) {
-               if (ending.origin != session->rank()) return;
-               std::cerr << fmt::format("error: {}: {}\n", host_name(),
-                                        ending.reason);
-             },
-         .leave = [](int exit_code) { _exit(exit_code); }});
+    std::unique_ptr<MpiTransport> transport =
+        make_transport(work_options(work, session), {});
     try {
-      body(*transport, session->ranks_here());
+      body(*transport, session.ranks_here());
     } catch (const std::exception& error) {
       transport->abort(error.what());  // ends the process
     }
-    const Watchdog watchdog("MPI_Finalize", work.deadline);
+    const Watchdog watchdog("leaving the others", work.deadline);
     transport.reset();
-    session.reset();
     return kExitDone;
-  } catch (const std::exception&) {
-    const Failure failure = current_failure();
-    std::cerr << fmt::format("error: {}: {}\n", host_name(), failure.text);
-    _exit(failure.exit_code);
-  }
+  });
 }
 
 std::string mpi_library() { return MpiSession::library(); }
