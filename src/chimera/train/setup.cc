@@ -51,6 +51,7 @@ Diagnostics set_up_data(RunSetup& setup) {
                       .order = setup.config.data.order,
                       .seq = shape.seq,
                       .vocab = shape.vocab,
+                      .type_vocab = setup.model.details.type_vocab,
                       .global_batch = setup.global_batch(),
                       .shift = setup.start.sample_shift,
                       .seed = setup.config.train.seed};

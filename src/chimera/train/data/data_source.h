@@ -25,6 +25,7 @@ struct DataOptions {
   SampleOrder order = SampleOrder::kShuffled;
   int seq = 0;
   int vocab = 0;
+  int type_vocab = 2;             // token types; BERT only
   std::int64_t global_batch = 1;  // G; may be above the number of samples
   // Where a run goes on with another G: number of step 0's first sample, had
   // all mini-batches been of this size. May be negative; never of a step read.

@@ -32,6 +32,15 @@ Diagnostics check_shape(const DataOptions& options) {
   };
   refuse("seq", options.seq, PairLayout::kShortest);
   refuse("vocab", options.vocab, ids.mask + 1);
+  if (options.type_vocab < 2) {
+    errors.push_back(
+        {.code = "E512",
+         .where = options.path,
+         .found = "a model of type_vocab_size = " +
+                  std::to_string(options.type_vocab),
+         .needed = "cannot tell A from B in [CLS] A [SEP] B [SEP]",
+         .hint = "prepare the samples, or take a model of two token types"});
+  }
   return errors;
 }
 
@@ -104,8 +113,9 @@ Result<std::shared_ptr<const DataSource>> open_data(
     return finish(open_windows(std::move(file).value(), options));
   }
   if (format_of(options.path) == DataFormat::kJsonl && is_prepared(jsonl)) {
-    return finish(
-        read_prepared(jsonl, {.seq = options.seq, .vocab = options.vocab}));
+    return finish(read_prepared(jsonl, {.seq = options.seq,
+                                        .vocab = options.vocab,
+                                        .type_vocab = options.type_vocab}));
   }
   return finish(open_pairs(std::move(file).value(), options));
 }

@@ -192,6 +192,15 @@ TEST(PairSamples, SpecialIdsByFormatAndVocabulary) {
   EXPECT_EQ(special_ids(DataFormat::kJsonl, 256).cls, 1);
 }
 
+TEST(PairSamples, RefusesAModelOfOneTokenType) {
+  DataOptions options = many_pairs();
+  options.type_vocab = 1;
+  EXPECT_EQ(mistakes_of(options),
+            "error[E512] FILE: a model of type_vocab_size = 1 cannot tell A "
+            "from B in [CLS] A [SEP] B [SEP]; hint: prepare the samples, or "
+            "take a model of two token types");
+}
+
 TEST(PairSamples, RefusesShapesThatHoldNoPair) {
   const std::string path = make_file("a.bin", as_bin({0, 1, 2, 0, 1, 2}));
   const std::string to_cut = " to cut [CLS] A [SEP] B [SEP]";

@@ -48,7 +48,8 @@ class PreparedLineReader {
     if (key == "input_ids") {
       read_numbers(key, ids, line_.input_ids);
     } else if (key == "token_type_ids") {
-      read_numbers(key, {.least = 0, .most = 1}, line_.token_type_ids);
+      read_numbers(key, {.least = 0, .most = options_.type_vocab - 1},
+                   line_.token_type_ids);
     } else if (key == "labels") {
       const auto ignored = static_cast<int>(kIgnoredTarget);
       read_numbers(key, {.least = 0, .most = ids.most, .other = ignored},

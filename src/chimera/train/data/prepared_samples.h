@@ -21,6 +21,7 @@ namespace chimera {
 struct PreparedOptions {
   int seq = 0;
   int vocab = 0;
+  int type_vocab = 2;
 };
 
 class PreparedSamples {
@@ -38,9 +39,9 @@ class PreparedSamples {
   friend Result<PreparedSamples> read_prepared(const JsonlText& jsonl,
                                                const PreparedOptions& options);
   int seq_ = 0;
-  std::vector<std::int32_t> inputs_;   // (size, seq)
-  std::vector<std::int32_t> targets_;  // (size, seq)
-  std::vector<std::int8_t> token_types_;
+  std::vector<std::int32_t> inputs_;       // (size, seq)
+  std::vector<std::int32_t> targets_;      // (size, seq)
+  std::vector<std::int32_t> token_types_;  // (size, seq)
   std::vector<std::int8_t> next_sentence_;
 };
 

@@ -73,6 +73,20 @@ TEST(PreparedSamples, RefusesNumbersOutOfRange) {
             "error[E511] FILE:1: input_ids = 99999999999 is out of range");
 }
 
+TEST(PreparedSamples, TokenTypesAreThoseOfTheModel) {
+  DataOptions options =
+      options_for("a.jsonl", line(kGood, "0,2,199,1", kGood, "0"));
+  options.type_vocab = 200;  // more than a byte holds
+  EXPECT_EQ(opened(options)->read(0, 0, 1).token_types, (Ids{0, 2, 199, 1}));
+  options.type_vocab = 199;
+  EXPECT_EQ(mistakes_of(options),
+            "error[E511] FILE:1: 199 in token_type_ids must be 0 to 198");
+  options = options_for("b.jsonl", line(kGood, kGood, kGood, "0"));
+  options.type_vocab = 1;
+  EXPECT_EQ(mistakes_of(options),
+            "error[E511] FILE:1: 1 in token_type_ids must be 0");
+}
+
 TEST(PreparedSamples, RefusesPadding) {
   std::string padded = line(kGood, kGood, kGood, "0");
   padded.insert(1, "\"attention_mask\": [1, 1, 1, 0], ");
