@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <random>
 #include <utility>
 
 namespace chimera {
@@ -30,23 +31,31 @@ WholeFile::WholeFile(std::string path)
     : path_(std::move(path)), target_(resolved(path_)) {
   struct stat status {};
   if (stat(path_.c_str(), &status) != 0) {
-    const mode_t mask = umask(0);
-    umask(mask);
-    create(0666 & ~mask);
+    create(0666);
   } else if (S_ISREG(status.st_mode)) {
     if (access(path_.c_str(), W_OK) != 0) fail_write(path_);
-    create(status.st_mode & 07777);
+    const mode_t mode = status.st_mode & 07777;
+    create(mode);
+    keep_mode(mode);
   } else {
     descriptor_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
     if (descriptor_ < 0) fail_write(path_);
   }
 }
 
+// The kernel takes the umask off: asking for it would change it for all other
+// threads meanwhile.
 void WholeFile::create(unsigned mode) {
-  std::string name = target_ + ".XXXXXX";
-  descriptor_ = mkstemp(name.data());
+  do {
+    temporary_ = target_ + "." + std::to_string(std::random_device{}());
+    descriptor_ =
+        open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  } while (descriptor_ < 0 && errno == EEXIST);
   if (descriptor_ < 0) fail_write(path_);
-  temporary_ = name;
+}
+
+// The umask is for new files only.
+void WholeFile::keep_mode(unsigned mode) {
   if (fchmod(descriptor_, mode) == 0) return;
   const int reason = errno;
   close(descriptor_);

@@ -35,6 +35,7 @@ class WholeFile {
 
  private:
   void create(unsigned mode);
+  void keep_mode(unsigned mode);
 
   std::string path_;
   std::string target_;     // what `path` means, behind any symbolic links

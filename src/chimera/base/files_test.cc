@@ -1,8 +1,21 @@
 #include "chimera/base/files.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <filesystem>
+
+namespace {
+int umask_calls = 0;
+}
+
+// In the place of the C library's.
+extern "C" mode_t umask(mode_t mask) noexcept {
+  ++umask_calls;
+  return static_cast<mode_t>(syscall(SYS_umask, mask));
+}
 
 namespace chimera {
 namespace {
@@ -51,6 +64,29 @@ TEST(WholeFile, KeepsTheOldFileUntilTheEnd) {
   EXPECT_EQ(*read_file(path), "new");
   EXPECT_EQ(fs::status(path).permissions(),
             fs::perms::owner_read | fs::perms::owner_write);
+}
+
+// To ask for the umask is to change it, for all threads: of two who asked at
+// once the second put back what the first had set, none at all.
+TEST(WholeFile, LeavesTheUmaskToTheKernel) {
+  const std::string path = new_folder() + "/a";
+  const mode_t before = umask(027);
+  const int calls = umask_calls;
+  write_file(path, "new");
+  write_file(path, "newer");
+  EXPECT_EQ(umask_calls, calls);
+  umask(before);
+  EXPECT_EQ(fs::status(path).permissions(), fs::perms(0640));
+}
+
+TEST(WholeFile, AReplacedFileKeepsWhatTheUmaskWouldTake) {
+  const std::string path = new_folder() + "/a";
+  write_file(path, "old");
+  fs::permissions(path, fs::perms(0666));
+  const mode_t before = umask(077);
+  write_file(path, "new");
+  umask(before);
+  EXPECT_EQ(fs::status(path).permissions(), fs::perms(0666));
 }
 
 TEST(WholeFile, FollowsLinksAndWritesDevicesInPlace) {
