@@ -140,13 +140,51 @@ class Resume(runs.Runs):
         self.assertIn("--run-dir", run.stderr)
 
 
-class Signals(runs.Runs):
-    def stop(self, name, end, ranks=0, settings=()):
+class AtWork(runs.Runs):
+    """Runs that go on until they are told to end."""
+
+    def start_working(self, name, *settings, ranks=0):
         run = self.start(name, "train.steps=100000", *settings, ranks=ranks)
         path = self.folder / name / "metrics.jsonl"
         while not path.exists() or len(path.read_text().splitlines()) < 3:
             self.assertIsNone(run.poll())
             time.sleep(0.02)
+        return run
+
+
+class Locked(AtWork):
+    def test_two_runs_never_share_a_directory(self):
+        run = self.start_working("run", "run.save_every=5")
+        for ranks in (0, 4):
+            with self.subTest(ranks=ranks):
+                done = len(self.losses("run"))
+                said = self.train("run", resume=True, ranks=ranks, code=2)
+                self.assertRegex(said, r"error\[E575\] .*/run: another run is "
+                                       "using this directory .*hint: ")
+                self.assertGreaterEqual(len(self.losses("run")), done)
+        self.assertIn("E566", self.train("run", code=2))
+        self.assertIsNone(run.poll())  # and it has not noticed anything
+        run.kill()
+        _, stderr = run.communicate(timeout=60)
+        self.assertNotIn("warning", stderr)
+        last = self.steps("run")[-1]
+        said = self.train("run", f"train.steps={last + 1}", resume=True)
+        self.assertIn(f"going on after step {last}", said)
+
+    def test_nor_do_those_of_several_processes(self):
+        run = self.start_working("run", "schedule.depth=2",
+                                 "schedule.micros=2", ranks=2)
+        self.assertIn("E575", self.train("run", resume=True, code=2))
+        run.send_signal(signal.SIGUSR1)
+        _, stderr = run.communicate(timeout=60)
+        self.assertIn("saved", stderr)
+        step = self.state("run")["step"]
+        self.train("run", f"train.steps={step + 1}", resume=True)
+
+
+class Signals(AtWork):
+    def stop(self, name, end, ranks=0, settings=()):
+        run = self.start_working(name, *settings, ranks=ranks)
         run.send_signal(end)
         _, stderr = run.communicate(timeout=60)
         return run.returncode, stderr
@@ -283,8 +321,8 @@ class Damage(runs.Runs):
 
 
 class Disk(runs.Runs):
-    def tmpfs(self, size):
-        place = self.folder / "disk"
+    def tmpfs(self, size, name="disk"):
+        place = self.folder / name
         place.mkdir()
         made = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}",
                                "tmpfs", place])
@@ -342,6 +380,20 @@ class Disk(runs.Runs):
         self.assertEqual(run.returncode, 8, stderr)
         self.assertRegex(stderr, "warning: no checkpoint of step .*Read-only")
         self.checkpoint("verify", self.folder / "run")
+
+    def test_an_old_checkpoint_that_cannot_be_removed(self):
+        settings = ["run.save_every=4", "run.keep=1"]
+        self.train("run", *settings, "train.steps=4")
+        # Where it is put aside, something is mounted: even root cannot.
+        self.tmpfs("64k", "run/checkpoints/.step-00000004.removing")
+        said = self.train("run", *settings, "train.steps=8", resume=True)
+        self.assertRegex(said, r"warning: what a save has left is still there: "
+                               r".*busy.*\.step-00000004\.removing")
+        self.assertRegex(said, r"saved .*step-00000008")
+        self.assertRegex(said, "warning: an old checkpoint is still there: ")
+        self.assertEqual(self.steps("run"), [4, 8])
+        self.assertEqual(self.state("run"),
+                         {"state": "done", "step": 8, "exit": 0})
 
     def test_a_disk_too_small_is_refused_before_the_first_step(self):
         place = self.tmpfs("64k")

@@ -69,11 +69,6 @@ int open(const char* path, int flags, ...) {
   return note(REAL(open)(path, flags, mode), path);
 }
 
-int mkstemp(char* name) {
-  count_path(name);
-  return note(REAL(mkstemp)(name), name);
-}
-
 ssize_t write(int descriptor, const void* bytes, size_t size) {
   count_descriptor(descriptor);
   return REAL(write)(descriptor, bytes, size);

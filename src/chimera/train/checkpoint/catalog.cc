@@ -20,6 +20,24 @@ std::optional<int> step_of(const std::string& name) {
   return parse_int(std::string_view(name).substr(kPrefix.size()));
 }
 
+// What saves and recoveries that were cut off have left.
+std::vector<fs::path> leftovers(const std::string& run_dir) {
+  std::vector<fs::path> paths;
+  std::error_code none_yet;
+  for (const fs::directory_entry& entry :
+       fs::directory_iterator(checkpoints_path(run_dir), none_yet)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(".")) paths.push_back(entry.path());
+  }
+  return paths;
+}
+
+// See recovery.h.
+bool is_of_recovery(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name == ".recovery" || name.ends_with(".recovering");
+}
+
 }  // namespace
 
 std::string checkpoints_path(const std::string& run_dir) {
@@ -66,17 +84,20 @@ Newest find_newest(const std::string& run_dir) {
   return newest;
 }
 
-void tidy_checkpoints(const std::string& run_dir,
-                      const std::vector<Skipped>& skipped) {
+std::vector<std::string> tidy_checkpoints(const std::string& run_dir,
+                                          const std::vector<Skipped>& skipped) {
+  std::vector<std::string> warnings;
   try {
-    std::vector<fs::path> left_over;
-    std::error_code none_yet;
-    for (const fs::directory_entry& entry :
-         fs::directory_iterator(checkpoints_path(run_dir), none_yet)) {
-      const std::string name = entry.path().filename().string();
-      if (name.starts_with(".")) left_over.push_back(entry.path());
+    for (const fs::path& path : leftovers(run_dir)) {
+      try {
+        fs::remove_all(path);
+      } catch (const fs::filesystem_error& error) {
+        // The next recovery would take it for its own.
+        if (is_of_recovery(path)) throw;
+        warnings.push_back(fmt::format(
+            "what a save has left is still there: {}", error.what()));
+      }
     }
-    for (const fs::path& path : left_over) fs::remove_all(path);
     for (const Skipped& checkpoint : skipped) {
       const std::string aside = checkpoint.path + ".damaged";
       fs::remove_all(aside);
@@ -85,6 +106,7 @@ void tidy_checkpoints(const std::string& run_dir,
   } catch (const fs::filesystem_error& error) {
     throw IoError(std::string("cannot tidy up checkpoints: ") + error.what());
   }
+  return warnings;
 }
 
 }  // namespace chimera

@@ -39,8 +39,10 @@ struct Newest {
 [[nodiscard]] Newest find_newest(const std::string& run_dir);
 
 // Before a run writes checkpoints of its own: removes what a save that was cut
-// off has left, and moves the skipped ones out of the way. Throws IoError.
-void tidy_checkpoints(const std::string& run_dir,
-                      const std::vector<Skipped>& skipped);
+// off has left, and moves the skipped ones out of the way. Returns a warning
+// for each leftover that stays, which costs space and nothing else. Throws
+// IoError.
+std::vector<std::string> tidy_checkpoints(const std::string& run_dir,
+                                          const std::vector<Skipped>& skipped);
 
 }  // namespace chimera

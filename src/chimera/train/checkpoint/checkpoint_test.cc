@@ -1,10 +1,17 @@
 #include "chimera/train/checkpoint/checkpoint.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
@@ -47,6 +54,38 @@ struct SmallState {
     return {piece("weights", "b", {2}, 0, bias),
             piece("mean", "w", {2, 3}, 2, mean_high)};
   }
+};
+
+// All that comes out of a named pipe; nothing, if nobody begins to write.
+std::string read_pipe(const std::string& path) {
+  constexpr int kPatienceMs = 10'000;
+  const int descriptor = open(path.c_str(), O_RDONLY | O_NONBLOCK);
+  pollfd waiting{.fd = descriptor, .events = POLLIN};
+  std::string bytes;
+  std::vector<char> block(1 << 16);
+  while (poll(&waiting, 1, kPatienceMs) > 0) {
+    const ssize_t count = read(descriptor, block.data(), block.size());
+    if (count <= 0) break;
+    bytes.append(block.data(), static_cast<std::size_t>(count));
+  }
+  close(descriptor);
+  return bytes;
+}
+
+// What root may do to any file, a user may not. For this thread and those that
+// it starts; of an ordinary user it is the rule anyway.
+class AsUser {
+ public:
+  explicit AsUser(const std::string& folder) {
+    if (geteuid() != 0) return;
+    EXPECT_EQ(chown(folder.c_str(), kNobody, kNobody), 0);
+    setfsuid(kNobody);
+    EXPECT_EQ(setfsuid(kNobody), kNobody);
+  }
+  ~AsUser() { setfsuid(geteuid()); }
+
+ private:
+  static constexpr int kNobody = 65534;
 };
 
 class CheckpointTest : public testing::Test {
@@ -137,6 +176,62 @@ TEST_F(CheckpointTest, TheCopyIsTakenAtOnce) {
             std::vector<float>(1000, 1.0F));
 }
 
+// The part's file is a pipe here: nothing is written until somebody reads.
+TEST_F(CheckpointTest, AFailedWorkerLeavesTheCopyUntilItIsWritten) {
+  const std::string folder = saving_path(run_dir_, 1);
+  const std::string file = folder + "/part-0000.safetensors";
+  fs::create_directories(folder);
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  std::string written;
+  std::thread reader([&] {
+    // As long as the worker needs to fail; it may not free anything meanwhile.
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    written = read_pipe(file);
+  });
+  std::vector<float> numbers(1 << 20, 1.0F);
+  {
+    Saver saver({.run_dir = run_dir_, .rank = 0, .ranks = 1, .keep = 1});
+    saver.start({.step = 1},
+                {SmallState::piece("weights", "w", {1 << 20}, 0, numbers)});
+  }
+  reader.join();
+  const std::size_t bytes = numbers.size() * sizeof(float);
+  ASSERT_GT(written.size(), bytes);
+  EXPECT_EQ(
+      std::memcmp(&written[written.size() - bytes], numbers.data(), bytes), 0);
+}
+
+TEST_F(CheckpointTest, AnOldOneThatCannotBeRemovedIsAWarning) {
+  const AsUser user(run_dir_);
+  EXPECT_EQ(save(1, 1).warning, "");
+  const fs::perms usual =
+      fs::status(checkpoint_path(run_dir_, 1)).permissions();
+  fs::permissions(checkpoint_path(run_dir_, 1), fs::perms(0500));
+  const SaveResult saved = save(2, 1);
+  EXPECT_EQ(saved.path, checkpoint_path(run_dir_, 2));
+  EXPECT_EQ(saved.error, "");
+  EXPECT_THAT(saved.warning, HasSubstr("Permission denied"));
+  EXPECT_THAT(steps(), ElementsAre(2));  // it is out of sight at least
+  // A run that goes on here does.
+  const std::string left =
+      checkpoints_path(run_dir_) + "/.step-00000001.removing";
+  EXPECT_THAT(tidy_checkpoints(run_dir_, {}), ElementsAre(HasSubstr(left)));
+  fs::permissions(left, usual);
+  EXPECT_THAT(tidy_checkpoints(run_dir_, {}), IsEmpty());
+  EXPECT_FALSE(fs::exists(left));
+}
+
+// What ranks left for each other would be believed by the next that recover.
+TEST_F(CheckpointTest, ARecoveryThatCannotBeRemovedIsNoWarning) {
+  const AsUser user(run_dir_);
+  const Recovery recovery({.run_dir = run_dir_, .rank = 0, .survivors = {0}});
+  (void)recovery.agree({.steps = 1});
+  const std::string left = checkpoints_path(run_dir_) + "/.recovery";
+  fs::permissions(left, fs::perms(0500));
+  EXPECT_THROW(tidy_checkpoints(run_dir_, {}), IoError);
+  fs::permissions(left, fs::perms(0700));
+}
+
 // Every byte of every file: whatever is changed is found.
 TEST_F(CheckpointTest, FindsEveryChangedByte) {
   const std::string path = save(1).path;
@@ -190,7 +285,7 @@ TEST_F(CheckpointTest, AnOlderOneIsFoundBehindDamagedOnes) {
   ASSERT_EQ(newest.skipped.size(), 2);
   EXPECT_EQ(newest.skipped[0].reasons[0].code, "E580");
   EXPECT_EQ(newest.skipped[1].reasons[0].code, "E581");
-  tidy_checkpoints(run_dir_, newest.skipped);
+  EXPECT_THAT(tidy_checkpoints(run_dir_, newest.skipped), IsEmpty());
   EXPECT_THAT(steps(), ElementsAre(1));
   EXPECT_TRUE(fs::exists(checkpoint_path(run_dir_, 3) + ".damaged"));
 }

@@ -79,11 +79,20 @@ void remove_checkpoint(const std::string& run_dir,
   fs::remove_all(aside);
 }
 
-void remove_old(const CommitOrder& order) {
+// Returns why one of them is still there; empty: none is. The new checkpoint
+// is complete either way.
+std::string remove_old(const CommitOrder& order) {
+  std::string reason;
   const std::vector<CheckpointEntry> entries = list_checkpoints(order.run_dir);
   for (std::size_t i = order.keep; i < entries.size(); ++i) {
-    remove_checkpoint(order.run_dir, entries[i]);
+    try {
+      remove_checkpoint(order.run_dir, entries[i]);
+    } catch (const fs::filesystem_error& error) {
+      reason =
+          fmt::format("an old checkpoint is still there: {}", error.what());
+    }
   }
+  return reason;
 }
 
 }  // namespace
@@ -123,9 +132,9 @@ bool has_part(const std::string& folder, int rank) {
   return fs::exists(manifest_name(folder, rank), error);
 }
 
-std::string commit_parts(const CommitOrder& order) {
+Committed commit_parts(const CommitOrder& order) {
   const Manifest manifest = merge_parts(order);
-  std::string path = checkpoint_path(order.run_dir, manifest.step);
+  const std::string path = checkpoint_path(order.run_dir, manifest.step);
   try {
     write_durably(order.folder + "/manifest.json", to_json(manifest));
     for (const int rank : order.ranks) {
@@ -134,11 +143,10 @@ std::string commit_parts(const CommitOrder& order) {
     sync_directory(order.folder);
     fs::rename(order.folder, path);
     sync_directory(checkpoints_path(order.run_dir));
-    remove_old(order);
   } catch (const fs::filesystem_error& error) {
     throw IoError(error.what());
   }
-  return path;
+  return {.path = path, .warning = remove_old(order)};
 }
 
 void give_up_parts(const std::string& folder) noexcept {

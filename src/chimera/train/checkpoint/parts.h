@@ -32,9 +32,14 @@ struct CommitOrder {
   int keep = 1;            // of the newest ones stay
 };
 
-// Gives the checkpoint its name at last, then removes old ones. Returns its
-// path. Throws IoError, and then every earlier checkpoint is still there.
-std::string commit_parts(const CommitOrder& order);
+struct Committed {
+  std::string path;
+  std::string warning;  // why an old checkpoint is still there; may be empty
+};
+
+// Gives the checkpoint its name at last, then removes old ones, as far as they
+// can be. Throws IoError, and then every earlier checkpoint is still there.
+[[nodiscard]] Committed commit_parts(const CommitOrder& order);
 
 // Removes what write_part() has left, if it can.
 void give_up_parts(const std::string& folder) noexcept;

@@ -111,7 +111,8 @@ std::string Recovery::save(const Manifest& head,
   return commit_parts({.run_dir = options_.run_dir,
                        .folder = folder,
                        .ranks = options_.survivors,
-                       .keep = options_.keep});
+                       .keep = options_.keep})
+      .path;
 }
 
 }  // namespace chimera

@@ -120,7 +120,9 @@ SaveResult Saver::commit(const OpenSave& save) const {
                     .keep = options_.keep};
   std::iota(order.ranks.begin(), order.ranks.end(), 0);
   try {
-    result.path = commit_parts(order);
+    Committed committed = commit_parts(order);
+    result.path = std::move(committed.path);
+    result.warning = std::move(committed.warning);
   } catch (const std::exception& error) {
     result.error = error.what();
     give_up_parts(save.folder);

@@ -21,9 +21,10 @@ namespace chimera {
 
 struct SaveResult {
   int step = 0;
-  std::string path;    // empty: it failed
-  std::string error;   // then why
-  double stall_s = 0;  // for which this rank's training waited
+  std::string path;     // empty: it failed
+  std::string error;    // then why
+  std::string warning;  // of what came after it; may be empty
+  double stall_s = 0;   // for which this rank's training waited
   double total_s = 0;
 };
 
@@ -68,14 +69,16 @@ class Saver {
   [[nodiscard]] SaveResult commit(const OpenSave& save) const;
 
   Options options_;
-  std::optional<OpenSave> open_;
   std::string error_;
   Part part_ = Part::kIdle;
   // Kept from save to save: its pages are there already.
   std::unique_ptr<std::byte[]> memory_;
   std::size_t capacity_ = 0;
   std::vector<StatePiece> copied_;
+  // Last, so that they are destroyed first: when a worker fails during a save
+  // their threads still use the above, and their destructors wait for them.
   std::future<SaveResult> commit_;
+  std::optional<OpenSave> open_;
 };
 
 }  // namespace chimera
