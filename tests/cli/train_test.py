@@ -45,6 +45,29 @@ weight_grad_ms = [1]
 """
 
 
+def keep_one_token_type(weights):
+    """The BERT in this directory as if made with type_vocab_size = 1."""
+    config = json.loads((weights / "config.json").read_text())
+    (weights / "config.json").write_text(
+        json.dumps(config | {"type_vocab_size": 1}))
+    stored = (weights / "model.safetensors").read_bytes()
+    size = int.from_bytes(stored[:8], "little")
+    header, numbers = json.loads(stored[8:8 + size]), stored[8 + size:]
+    kept = b""
+    for name, tensor in header.items():
+        if name == "__metadata__":
+            continue
+        values = numbers[slice(*tensor["data_offsets"])]
+        if "token_type_embeddings" in name:
+            values = values[:len(values) // tensor["shape"][0]]
+            tensor["shape"][0] = 1
+        tensor["data_offsets"] = [len(kept), len(kept) + len(values)]
+        kept += values
+    head = json.dumps(header).encode()
+    (weights / "model.safetensors").write_bytes(
+        len(head).to_bytes(8, "little") + head + kept)
+
+
 class Base(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -138,8 +161,9 @@ class Train(Base):
     def test_the_run_directory_is_the_contract(self):
         self.trained("run.trace=true")
         self.assertEqual(sorted(os.listdir(self.run_dir)), [
-            "config.toml", "memory.json", "metrics.jsonl", "schedule.sched",
-            "state.json", "timeline.svg", "trace.json", "weights"])
+            ".lock", "config.toml", "memory.json", "metrics.jsonl",
+            "schedule.sched", "state.json", "timeline.svg", "trace.json",
+            "weights"])
         metrics = self.metrics()
         self.assertEqual([m["step"] for m in metrics], [1, 2, 3, 4, 5])
         for m in metrics:
@@ -315,6 +339,21 @@ class Refuses(Base):
                                             exit_code=3))
         self.refused("E022", "model.positions=8")
 
+    def test_pairs_for_a_bert_of_one_token_type(self):
+        self.trained("model.kind=bert")
+        weights = self.run_dir / "weights"
+        keep_one_token_type(weights)
+        config = self.folder / "one_type.toml"
+        config.write_text(f'[model]\nkind="bert"\nseq=16\ninit="{weights}"\n' +
+                          REST + f'[data]\npath="{self.text}"\n')
+        self.run_dir = self.folder / "one_type"
+        text = self.refused("E512", exit_code=3, config=config)
+        self.assertIn("type_vocab_size = 1", text)
+        line = {"input_ids": [7] * 16, "token_type_ids": [0] * 16,
+                "labels": [7] * 16, "next_sentence_label": 0}
+        prepared = self.data("one.jsonl", json.dumps(line).encode())
+        self.trained(prepared, config=config)
+
     def test_layouts(self):
         self.refused("E023", "schedule.scale=halving", "schedule.micro_batch=3")
         self.refused("E202", "schedule.depth=3")
@@ -423,6 +462,49 @@ class Schedules(Base):
         self.assertEqual(made.returncode, 0, made.stderr)
         text = self.refused("E574", *other, "schedule.pipes=1")
         self.assertIn("asynchronous", text)
+
+    def schedule_file(self, *flags):
+        path = self.folder / "later.sched"
+        made = self.chimera("schedule", *flags, "--depth", 4, "--micros", 8,
+                            "--format", "sched", "-o", path)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        return path
+
+    def test_a_later_order_does_the_same_work(self):
+        """Which backwards are split is settled before the first step."""
+        path = self.folder / "later.sched"
+        planned = ["schedule.replan_after=2", f'schedule.file="{path}"',
+                   "schedule.scheme=planned", "schedule.micros=8",
+                   "model.tie_embeddings=false"]
+        for flags, pipes, found in (
+                (["1f1b"], 1, "the work of worker 0"),
+                (["chimera", "--scale", "halving"], 2, "parts = 2")):
+            self.schedule_file(*flags)
+            text = self.refused("E574", *planned, f"schedule.pipes={pipes}")
+            self.assertIn(f"later.sched: {found} must be as in the order "
+                          "before it", text)
+
+    def test_a_later_order_votes_as_the_first_one(self):
+        path = self.schedule_file("planned", "--pipes", 1, "--lowered")
+        planned = ["schedule.replan_after=2", f'schedule.file="{path}"',
+                   "schedule.scheme=planned", "schedule.micros=8",
+                   "schedule.pipes=1", "model.tie_embeddings=false"]
+        self.trained(*planned)
+        self.run_dir = self.folder / "voting"
+        text = path.read_text()
+        path.write_text(re.sub(r"((?: \d+U\S*)+) N\b", r" N\1", text))
+        self.assertNotEqual(path.read_text(), text)
+        text = self.refused("E574", *planned)
+        self.assertIn("the vote of worker 0 must stand on the same side of its "
+                      "updates", text)
+
+    def test_more_workers_than_can_be_counted(self):
+        config = self.folder / "emulated.toml"
+        config.write_text(EMULATED + REST.replace("lr = 1e-3", ""))
+        text = self.refused("E209", "schedule.scheme=1f1b", "schedule.micros=1",
+                            "schedule.depth=65536", "schedule.width=65536",
+                            config=config)
+        self.assertIn("depth x width = 65536 x 65536 is too large", text)
 
     def test_planning_may_take_longer_than_the_deadline(self):
         config = self.folder / "emulated.toml"

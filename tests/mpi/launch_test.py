@@ -248,8 +248,9 @@ class Trains(Base):
         self.assertEqual(job.said("stdout"), {0: f"runs/{made.name}\n"})
         self.assertEqual(list(job.said()), [0])
         self.assertEqual(sorted(os.listdir(made)), [
-            "config.toml", "memory.json", "metrics.jsonl", "schedule.sched",
-            "state.json", "timeline.svg", "trace.json", "weights"])
+            ".lock", "config.toml", "memory.json", "metrics.jsonl",
+            "schedule.sched", "state.json", "timeline.svg", "trace.json",
+            "weights"])
         detected = r"^chimera: 4 workers as MPI ranks on 1 host \(mpirun, " \
                    r"Open MPI v[\d.]+\), 2 pipes, 4 stages"
         self.assertEqual(len(re.findall(detected, job.says(0), re.M)), 1,
@@ -392,6 +393,26 @@ class Launchers(Base):
         self.assertIn("error[E571]: torchrun starts separate processes",
                       run.stderr)
         self.assertFalse(self.run_dir.exists())
+
+
+class Calibrate(Base):
+    def start_calibrating(self, ranks):
+        return self.start_ranks(ranks, CHIMERA, "calibrate", "-c", self.gpt2,
+                                "--micro-batches", "1,2,4,8,16,32,64")
+
+    def test_a_lost_rank_is_named(self):
+        job = self.start_calibrating(2)
+        wait_until("a measurement", lambda: "measuring" in job.says(0))
+        os.kill(job.pid(1), signal.SIGKILL)
+        job.wait()
+        self.assertEqual(job.codes(), {0: 5, 1: 128 + signal.SIGKILL},
+                         job.story())
+        self.assertIn(f"error: rank 0 ({HOST}): lost rank 1: its process has "
+                      "died\n", job.says(0))
+
+    def test_another_number_of_ranks_than_workers(self):
+        text = self.refused(self.start_calibrating(3), 3)
+        self.assertIn("error[E571]: 3 ranks by mpirun must be 2", text)
 
 
 class Handshake(Base):

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 #include "chimera/base/files.h"
 #include "chimera/base/text.h"
@@ -44,17 +45,8 @@ std::string metrics_until(const std::string& text, int steps_done) {
   return kept;
 }
 
-}  // namespace
-
-void write_state(const std::string& path, const RunState& state) {
-  write_file(
-      path + "/state.json",
-      fmt::format("{{\"state\":{},\"step\":{},\"exit\":{}}}\n",
-                  json_string(state.state), state.step, state.exit_code));
-}
-
-Result<RunDirectory> RunDirectory::create(const std::string& path,
-                                          const RunConfig& config) {
+// E566 if there is one.
+std::optional<Diagnostic> find_run(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;
   for (const char* name : {"metrics.jsonl", "config.toml", "state.json",
@@ -68,24 +60,39 @@ Result<RunDirectory> RunDirectory::create(const std::string& path,
                           "go on in it with --resume, or name another "
                           "--run-dir"};
   }
-  fs::create_directories(path, error);
-  if (error) throw IoError("cannot make " + path + ": " + error.message());
+  return std::nullopt;
+}
+
+}  // namespace
+
+void write_state(const std::string& path, const RunState& state) {
+  write_file(
+      path + "/state.json",
+      fmt::format("{{\"state\":{},\"step\":{},\"exit\":{}}}\n",
+                  json_string(state.state), state.step, state.exit_code));
+}
+
+Result<RunDirectory> RunDirectory::create(const std::string& path,
+                                          const RunConfig& config) {
+  // Before anything is made, and once more when nobody else can make one.
+  if (const std::optional<Diagnostic> run = find_run(path)) return *run;
+  const Result<RunDirectoryLockPtr> lock = lock_run_directory(path);
+  if (!lock) return lock.errors();
+  if (const std::optional<Diagnostic> run = find_run(path)) return *run;
   write_file(path + "/config.toml", print_run_config(config));
-  RunDirectory directory(path);
+  RunDirectory directory(*lock);
   directory.write_state("running", 0, 0);
   return directory;
 }
 
-RunDirectory RunDirectory::resume(const std::string& path,
+RunDirectory RunDirectory::resume(RunDirectoryLockPtr lock,
                                   const RunConfig& config, int steps_done) {
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error) throw IoError("cannot make " + path + ": " + error.message());
+  const std::string& path = lock->path();
   write_file(path + "/config.toml", print_run_config(config));
   const Result<std::string> metrics = read_file(path + "/metrics.jsonl");
   write_file(path + "/metrics.jsonl",
              metrics ? metrics_until(*metrics, steps_done) : "");
-  RunDirectory directory(path);
+  RunDirectory directory(std::move(lock));
   directory.write_state("running", steps_done, 0);
   return directory;
 }

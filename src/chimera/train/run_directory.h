@@ -5,12 +5,14 @@
 //   checkpoints/    with run.save_every, or when it was told to save
 //   trace.json      with run.trace: open it in ui.perfetto.dev
 //   weights/        at the end: a Hugging Face directory
+//   .lock           see run_directory_lock.h
 #pragma once
 
 #include <string>
 
 #include "chimera/base/files.h"
 #include "chimera/base/result.h"
+#include "chimera/train/run_directory_lock.h"
 #include "chimera/train/setup.h"
 #include "chimera/train/train.h"
 
@@ -25,28 +27,29 @@ struct RunState {
 // state.json of the run directory `path`. Throws IoError.
 void write_state(const std::string& path, const RunState& state);
 
+// Locked as long as this lives.
 class RunDirectory {
  public:
-  // Makes it. E566 if `path` holds a run already: nothing is overwritten.
-  // Throws IoError.
+  // Makes it. E566 if `path` holds a run already: nothing is overwritten. E575
+  // if one is just beginning there. Throws IoError.
   [[nodiscard]] static Result<RunDirectory> create(const std::string& path,
                                                    const RunConfig& config);
 
-  // Goes on in it, or makes it: metrics of later steps than `steps_done` are
-  // dropped, as they will come again. Throws IoError.
-  [[nodiscard]] static RunDirectory resume(const std::string& path,
+  // Goes on in the directory that is locked: metrics of later steps than
+  // `steps_done` are dropped, as they will come again. Throws IoError.
+  [[nodiscard]] static RunDirectory resume(RunDirectoryLockPtr lock,
                                            const RunConfig& config,
                                            int steps_done);
 
-  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const std::string& path() const { return lock_->path(); }
   [[nodiscard]] std::string file(const std::string& name) const {
-    return path_ + "/" + name;
+    return path() + "/" + name;
   }
 
   // Throw IoError.
   void add_metrics(const StepReport& report);
   void write_state(const std::string& state, int step, int exit_code) const {
-    chimera::write_state(path_, {state, step, exit_code});
+    chimera::write_state(path(), {state, step, exit_code});
   }
   // Whether another rank has said in state.json that the run has failed: it
   // thought that this process was dead. (Code 130 is this process's own
@@ -56,10 +59,10 @@ class RunDirectory {
                      const std::vector<NamedTensor>& weights) const;
 
  private:
-  explicit RunDirectory(std::string path)
-      : path_(std::move(path)), metrics_(file("metrics.jsonl")) {}
+  explicit RunDirectory(RunDirectoryLockPtr lock)
+      : lock_(std::move(lock)), metrics_(file("metrics.jsonl")) {}
 
-  std::string path_;
+  RunDirectoryLockPtr lock_;
   AppendFile metrics_;
 };
 

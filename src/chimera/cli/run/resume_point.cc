@@ -1,13 +1,25 @@
 #include "chimera/cli/run/resume_point.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <iostream>
 
 namespace chimera {
 
 Result<ResumePoint> find_resume_point(const std::string& run_dir) {
+  // Before anything is read: a run at work would go on to save and remove. If
+  // the directory is not there, or not writable, open_run_directory() sees to
+  // it, once all else is known to be right.
+  RunDirectoryLockPtr lock;
+  if (access(run_dir.c_str(), W_OK) == 0) {
+    const Result<RunDirectoryLockPtr> taken = lock_run_directory(run_dir);
+    if (!taken) return taken.errors();
+    lock = *taken;
+  }
   const Newest newest = find_newest(run_dir);
   if (newest.path || newest.skipped.empty()) {
-    return ResumePoint{newest.path.value_or(""), newest.skipped};
+    return ResumePoint{newest.path.value_or(""), newest.skipped, lock};
   }
   Diagnostics errors;
   for (const Skipped& skipped : newest.skipped) {
@@ -38,8 +50,13 @@ Result<RunDirectory> open_run_directory(const std::string& path,
                                         const RunSetup& setup,
                                         const ResumePoint* point) {
   if (point == nullptr) return RunDirectory::create(path, setup.config);
-  tidy_checkpoints(path, point->skipped);
-  return RunDirectory::resume(path, setup.config, setup.start.step);
+  const Result<RunDirectoryLockPtr> lock =
+      point->lock ? point->lock : lock_run_directory(path);
+  if (!lock) return lock.errors();
+  for (const std::string& warning : tidy_checkpoints(path, point->skipped)) {
+    std::cerr << "warning: " << warning << '\n';
+  }
+  return RunDirectory::resume(*lock, setup.config, setup.start.step);
 }
 
 }  // namespace chimera

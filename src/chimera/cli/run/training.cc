@@ -111,21 +111,22 @@ void write_memory(const RunDirectory& directory, const TrainOutcome& outcome) {
       most / 1e6);
 }
 
-// Exit code once the workers have ended.
+// Exit code once the workers have ended. The weights are written first: what
+// only tells of the run must not cost them.
 int finish(const RunDirectory& directory, const RunSetup& setup,
            const TrainOutcome& outcome) {
+  const int exit_code = code_of(outcome, setup);
+  // A saved run goes on elsewhere, and its time is short.
+  const bool is_kept = !outcome.bad && exit_code != kExitSaved;
+  if (!setup.is_emulated() && is_kept) {
+    directory.write_weights(setup, outcome.weights);
+  }
   if (setup.config.run.trace) write_trace(directory, outcome);
   if (!setup.is_emulated()) write_memory(directory, outcome);
   if (outcome.bad) {
     std::cerr << "error: " << bad_text(*outcome.bad)
               << "; the weights are not kept (lower train.lr, set train.clip, "
                  "or train.on_nan = \"skip\")\n";
-    return kExitNumeric;
-  }
-  const int exit_code = code_of(outcome, setup);
-  // A saved run goes on elsewhere, and its time is short.
-  if (!setup.is_emulated() && exit_code != kExitSaved) {
-    directory.write_weights(setup, outcome.weights);
   }
   return exit_code;
 }
@@ -137,19 +138,11 @@ class Teller {
       : directory_(directory),
         line_(step_line_options(context.setup, context.hosts)) {}
 
-  // A full disk does not end a run: the next line may fit again.
   void tell(const StepReport& report) {
     line_.show(report);
-    try {
-      note(report);
-    } catch (const IoError& error) {
-      if (!has_failed_) {
-        line_.print(fmt::format("warning: {}; training goes on", error.what()));
-      }
-      has_failed_ = true;
-    }
+    try_to([&] { note(report); });
   }
-  // Not all of the metrics could be written.
+  // Not all of the metrics, or not the new order, could be written.
   [[nodiscard]] bool has_failed() const { return has_failed_; }
 
   void tell(const SaveResult& save) {
@@ -164,6 +157,7 @@ class Teller {
         fmt::format("saved {} in {:.2f} s, of which training waited "
                     "{:.3f} s",
                     save.path, save.total_s, save.stall_s));
+    if (!save.warning.empty()) line_.print("warning: " + save.warning);
   }
 
   void tell(const Recovered& recovered) {
@@ -174,7 +168,10 @@ class Teller {
   }
 
   void tell(const Replanned& replanned) {
-    write_file(directory_.file("replanned.sched"), to_sched(replanned.lowered));
+    try_to([&] {
+      write_file(directory_.file("replanned.sched"),
+                 to_sched(replanned.lowered));
+    });
     std::cerr << fmt::format(
         "{} after step {}: with the measured times a step takes {:.4g} s in "
         "the old order, {:.4g} s in the new one (simulated); replanned.sched\n",
@@ -183,6 +180,19 @@ class Teller {
   }
 
  private:
+  // A full disk does not end a run: the next line may fit again.
+  template <typename Write>
+  void try_to(const Write& write) {
+    try {
+      write();
+    } catch (const IoError& error) {
+      if (!has_failed_) {
+        line_.print(fmt::format("warning: {}; training goes on", error.what()));
+      }
+      has_failed_ = true;
+    }
+  }
+
   void note(const StepReport& report) {
     directory_.add_metrics(report);
     if (Clock::now() < next_state_) return;

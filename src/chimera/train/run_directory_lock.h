@@ -1,0 +1,40 @@
+// One run at a time works in a run directory: it holds RUN_DIR/.lock locked,
+// which the kernel releases when the process ends, however it ends. The file
+// itself stays: whoever removed it would let a third run in.
+//
+// Codes:
+//   E575 another run is using the directory
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "chimera/base/result.h"
+
+namespace chimera {
+
+// Held as long as this lives.
+class RunDirectoryLock {
+ public:
+  // Of a directory `path`; takes over the descriptor of its lock file.
+  RunDirectoryLock(std::string path, int descriptor)
+      : path_(std::move(path)), descriptor_(descriptor) {}
+  RunDirectoryLock(const RunDirectoryLock&) = delete;
+  RunDirectoryLock& operator=(const RunDirectoryLock&) = delete;
+  ~RunDirectoryLock();
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  int descriptor_;
+};
+using RunDirectoryLockPtr = std::shared_ptr<const RunDirectoryLock>;
+
+// Makes the directory if it is not there. E575 if it is locked already, by this
+// process too. On a file system without locks the run goes on without. Throws
+// IoError.
+[[nodiscard]] Result<RunDirectoryLockPtr> lock_run_directory(
+    const std::string& path);
+
+}  // namespace chimera
