@@ -112,9 +112,8 @@ std::string simulation_text(const SimulationView& view) {
   text +=
       fmt::format("bubble         {:.1f} %\n", 100 * simulation.bubble_ratio);
   if (simulation.trace.steps > 1) {
-    text += fmt::format("steady period  {}   (one more step, by {} steps)\n",
-                        shown_time(simulation.period, view),
-                        simulation.trace.steps);
+    text += fmt::format("steady period  {}   (what one more step takes)\n",
+                        shown_time(simulation.period, view));
   }
   if (view.paper) {
     text +=
