@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "chimera/base/check.h"
-#include "chimera/exec/program.h"
 
 namespace chimera {
 namespace {

@@ -41,9 +41,9 @@ struct MemoryOptions {
 };
 
 // [worker] of one copy: what its tensors, and the copy of them that is saved,
-// take in steady state. A message on its
-// way is nobody's. A stage that a worker holds in two pipes has its weights
-// once, and so has the weight that the first and last stage share.
+// take in steady state. A message on its way is nobody's. A stage that a worker
+// holds in two pipes has its weights once, and so has the weight that the first
+// and last stage share.
 // REQUIRES: `schedule` validates clean and has as many stages as `model`.
 [[nodiscard]] std::vector<WorkerBytes> worker_bytes(
     const Schedule& schedule, const StagedModel& model,
