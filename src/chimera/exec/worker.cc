@@ -55,7 +55,7 @@ void Worker::run_rounds() {
     }
   }
   if (open_vote_) read_vote();
-  for (auto& [stage, versions] : versions_) (void)weights(stage);
+  finish_gathers([](const OpenGather&) { return true; });
 }
 
 void Worker::perform(const Action& action, int step) {
@@ -164,8 +164,10 @@ void Worker::update(const Action& action, int step) {
   }
   const bool gated = program_->vote_gates_update();
   if (gated && open_vote_) read_vote();
+  // Of its last update, if no forward has needed them since.
+  finish_gathers(
+      [&](const OpenGather& gather) { return gather.stage == action.stage; });
   Versions& versions = this->versions(action.stage);
-  (void)weights(action.stage);  // a gather of its last update may be under way
   const bool double_buffered = program_->is_double_buffered();
   if (double_buffered) versions.previous = versions.newest;
   const UpdateOrder order{.stage = action.stage,
@@ -180,6 +182,8 @@ void Worker::update(const Action& action, int step) {
   gather_shards(action, step);
 }
 
+const WeightsPtr& Worker::weights(int stage) { return versions(stage).newest; }
+
 Worker::Versions& Worker::versions(int stage) {
   Versions& versions = versions_[stage];
   if (!versions.newest) {
@@ -193,7 +197,12 @@ Worker::Versions& Worker::versions(int stage) {
 }
 
 WeightsPtr Worker::weights_for(const Action& action, int step, int& version) {
-  (void)weights(action.stage);
+  // Also of weights that another stage's update has changed: tied ones.
+  const std::vector<int>& groups = program_->groups_of(action.stage);
+  finish_gathers([&](const OpenGather& gather) {
+    return std::find(groups.begin(), groups.end(), gather.id.group) !=
+           groups.end();
+  });
   const Versions& versions = this->versions(action.stage);
   version = versions.number;
   // 2BW: step k runs on the weights after k - 1 updates, on every stage,

@@ -58,7 +58,7 @@ class Worker {
   // Throws CommError, and what `compute` throws.
   int run(const Program& program, const Stretch& stretch);
 
-  // The newest weights of a stage that this worker holds, complete.
+  // Between stretches: the newest weights of a stage that this worker holds.
   [[nodiscard]] const WeightsPtr& weights(int stage);
 
   // This rank's share of the training state, between stretches of `program`.
@@ -90,11 +90,14 @@ class Worker {
     WeightsPtr newest;
     WeightsPtr previous;  // only where forwards are one update behind
     int number = 0;       // updates seen by `newest`
-    std::vector<CollectiveId> gathers;  // under way
   };
   struct OpenSum {
     CollectiveId id;
     Action action;
+  };
+  struct OpenGather {
+    CollectiveId id;
+    int stage;  // whose update began it
   };
 
   void run_rounds();
@@ -104,6 +107,8 @@ class Worker {
   void backward(const Action& action, int step);
   void update(const Action& action, int step);
   void gather_shards(const Action& action, int step);
+  void finish_gathers(
+      const std::function<bool(const OpenGather& gather)>& is_needed);
   void send(const Action& action, int step);
   void post(const Action& action, int step);
   void start_sum(const Action& action, int step);
@@ -147,6 +152,7 @@ class Worker {
   Shelf<Held> held_;                  // by (cell, step)
   Shelf<PayloadPtr> made_;            // by (what was made, step)
   std::vector<OpenSum> open_sums_;
+  std::vector<OpenGather> open_gathers_;
   std::optional<int> open_vote_;  // started, not yet read
   Clock::time_point vote_started_;
   Ballot vote_;         // the last one read

@@ -113,19 +113,24 @@ void Worker::gather_shards(const Action& action, int step) {
                           .number = std::max(action.micro, 0),
                           .step = step + stretch_.offset};
     transport_.start_collective(id, members, buffer);
-    versions(action.stage).gathers.push_back(id);
+    open_gathers_.push_back({id, action.stage});
   }
 }
 
-const WeightsPtr& Worker::weights(int stage) {
-  Versions& versions = this->versions(stage);
-  for (const CollectiveId& id : versions.gathers) {
-    const Action update{.op = Op::kU, .stage = stage};
-    (void)waiting(update, id.step, "the other shards of the update",
-                  [&] { return transport_.wait_collective(id); });
+void Worker::finish_gathers(
+    const std::function<bool(const OpenGather& gather)>& is_needed) {
+  for (std::size_t at = 0; at < open_gathers_.size();) {
+    if (!is_needed(open_gathers_[at])) {
+      ++at;
+      continue;
+    }
+    const OpenGather gather = open_gathers_[at];
+    const Action update{.op = Op::kU, .stage = gather.stage};
+    (void)waiting(update, gather.id.step, "the other shards of the update",
+                  [&] { return transport_.wait_collective(gather.id); });
+    open_gathers_.erase(open_gathers_.begin() +
+                        static_cast<std::ptrdiff_t>(at));
   }
-  versions.gathers.clear();
-  return versions.newest;
 }
 
 MessageId Worker::message_id(size_t index, int step) const {

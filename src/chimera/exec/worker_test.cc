@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <set>
 #include <thread>
 
 #include "chimera/comm/comm_error.h"
@@ -74,8 +75,11 @@ class Meddler final : public StageCompute {
     return current;
   }
   NumberBuffer updated_shards(const SumGroup& group, int stage) override {
-    (void)group;
-    std::vector<float>& values = newest_[stage]->values;
+    // Tied weights are updated with the first stage.
+    if (is_tied(group) && stage > 0) return {};
+    std::vector<float>& values =
+        is_tied(group) ? tied_ : newest_[stage]->values;
+    values.resize(shard_floats);
     return {values.data(), values.size()};
   }
   Ballot ballot(int step, bool training) override {
@@ -94,6 +98,56 @@ class Meddler final : public StageCompute {
 
   std::unique_ptr<StageCompute> inner_;
   std::map<int, Numbers*> newest_;  // by stage
+  std::vector<float> tied_;
+};
+
+// Knows which gathers a rank has begun and not waited for.
+class GatherWatch final : public Transport {
+ public:
+  explicit GatherWatch(Transport& inner) : inner_(inner) {}
+
+  std::set<int> open_groups;
+
+  [[nodiscard]] int rank() const override { return inner_.rank(); }
+  [[nodiscard]] int size() const override { return inner_.size(); }
+  void post_receive(const MessageId& id, int from,
+                    const PayloadMaker& make) override {
+    inner_.post_receive(id, from, make);
+  }
+  void send(const MessageId& id, int to, PayloadPtr payload) override {
+    inner_.send(id, to, std::move(payload));
+  }
+  Received receive(const MessageId& id, int from) override {
+    return inner_.receive(id, from);
+  }
+  void start_collective(const CollectiveId& id, std::span<const int> members,
+                        const NumberBuffer& buffer) override {
+    if (id.kind == CollectiveId::Kind::kGather) open_groups.insert(id.group);
+    inner_.start_collective(id, members, buffer);
+  }
+  Span wait_collective(const CollectiveId& id) override {
+    if (id.kind == CollectiveId::Kind::kGather) open_groups.erase(id.group);
+    return inner_.wait_collective(id);
+  }
+  void start_vote(int step, const Ballot& ballot) override {
+    inner_.start_vote(step, ballot);
+  }
+  Ballot wait_vote(int step) override { return inner_.wait_vote(step); }
+  void report_progress(std::uint64_t progress) override {
+    inner_.report_progress(progress);
+  }
+  [[nodiscard]] std::uint64_t progress_of(int rank) const override {
+    return inner_.progress_of(rank);
+  }
+  [[nodiscard]] double silence_of(int rank) const override {
+    return inner_.silence_of(rank);
+  }
+  void abort(const std::string& reason) noexcept override {
+    inner_.abort(reason);
+  }
+
+ private:
+  Transport& inner_;
 };
 
 struct Setup {
@@ -152,6 +206,37 @@ TEST(Worker, NothingTouchesWhatAFailedRankLeaves) {
     };
     EXPECT_THROW(run(schedule, {.meddle = fail}), std::runtime_error);
   }
+}
+
+// Of the weights that it shares with another stage, too: here the last stage
+// of a worker runs before the first, with whose update the tied ones change.
+TEST(Worker, AForwardWaitsForAllShardsOfItsWeights) {
+  const Schedule schedule = lowered("gems", {.tied = true});
+  std::atomic<int> checked = 0;
+  run_threads(
+      {.ranks = 4},
+      [&](int) {
+        auto compute = std::make_unique<Meddler>(schedule);
+        compute->shard_floats = 64;
+        return compute;
+      },
+      [&](const RankSite& site) {
+        const Program program(schedule, site.transport.rank());
+        GatherWatch watch(site.transport);
+        dynamic_cast<Meddler&>(site.compute).before_forward =
+            [&](const Work& work) {
+              for (const int group : program.groups_of(work.stage)) {
+                EXPECT_FALSE(watch.open_groups.contains(group))
+                    << "stage " << work.stage << ", group " << group;
+                ++checked;
+              }
+            };
+        Worker worker(watch, site.compute, {});
+        worker.run(program, {.end = 3});
+        EXPECT_TRUE(watch.open_groups.empty());
+      });
+  // Every stage has a group of its own, the first and the last one more.
+  EXPECT_EQ(checked, 3 * 4 * (4 + 2));
 }
 
 TEST(Worker, AMissedDeadlineIsToldInTermsOfTheSchedule) {
