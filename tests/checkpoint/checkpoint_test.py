@@ -126,6 +126,31 @@ class Resume(runs.Runs):
         said = self.train("run", "train.steps=2", resume=True)
         self.assertIn("starting from the first step", said)
 
+    def test_weights_of_a_run_are_not_overwritten_by_another_start(self):
+        self.train("run", "train.steps=3")  # no checkpoint: save_every = 0
+        weights, losses = self.weights("run"), self.losses("run")
+        for ranks in (0, 4):
+            said = self.train("run", "train.steps=5", resume=True, ranks=ranks,
+                              code=4)
+            self.assertIn("error[E587]", said)
+            self.assertIn(f"model.init={self.folder}/run/weights", said)
+        self.assertEqual(self.weights("run"), weights)
+        self.assertEqual(self.losses("run"), losses)
+        self.train("more", "train.steps=2",
+                   f"model.init={self.folder}/run/weights")
+
+    def test_checkpoints_that_cannot_be_listed_are_not_none(self):
+        self.train("run", "run.save_every=2", "train.steps=2")
+        folder = self.folder / "run/checkpoints"
+        shutil.rmtree(folder)
+        os.symlink("checkpoints", folder)  # even root cannot follow it
+        losses = self.losses("run")
+        for ranks in (0, 4):
+            said = self.train("run", "train.steps=4", resume=True, ranks=ranks,
+                              code=8)
+            self.assertIn("cannot list checkpoints", said)
+        self.assertEqual(self.losses("run"), losses)
+
     def test_metrics_of_lost_steps_are_dropped(self):
         self.train("run", "run.save_every=4", "train.steps=6")
         shutil.rmtree(self.path("run", 6))

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 
 #include "chimera/base/files.h"
@@ -29,20 +30,30 @@ TensorView view_of(const NamedTensor& tensor) {
                    tensor.value.nbytes()}};
 }
 
-// The lines of metrics.jsonl up to this step. Its last one may be cut short.
-std::string metrics_until(const std::string& text, int steps_done) {
-  std::string kept;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = text.find('\n', at);
-    if (end == std::string::npos) break;
-    const std::string line = text.substr(at, end + 1 - at);
+// Of the lines of metrics.jsonl up to this step. Its last one may be cut short.
+std::uintmax_t bytes_until(std::istream& metrics, int steps_done) {
+  std::uintmax_t bytes = 0;
+  for (std::string line; std::getline(metrics, line) && !metrics.eof();) {
     int step = 0;
     if (std::sscanf(line.c_str(), "{\"step\":%d,", &step) != 1) break;
     if (step > steps_done) break;
-    kept += line;
-    at = end + 1;
+    bytes += line.size() + 1;
   }
-  return kept;
+  return bytes;
+}
+
+// Cut in place, however long the file is: there is only one of it.
+void drop_metrics_after(const std::string& path, int steps_done) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::status(path, error).type() == fs::file_type::not_found) return;
+  std::ifstream metrics(path, std::ios::binary);
+  const std::uintmax_t kept = bytes_until(metrics, steps_done);
+  if (!metrics.is_open() || metrics.bad()) {
+    throw IoError("cannot read " + path);
+  }
+  fs::resize_file(path, kept, error);
+  if (error) throw IoError("cannot cut " + path + ": " + error.message());
 }
 
 // E566 if there is one.
@@ -89,9 +100,7 @@ RunDirectory RunDirectory::resume(RunDirectoryLockPtr lock,
                                   const RunConfig& config, int steps_done) {
   const std::string& path = lock->path();
   write_file(path + "/config.toml", print_run_config(config));
-  const Result<std::string> metrics = read_file(path + "/metrics.jsonl");
-  write_file(path + "/metrics.jsonl",
-             metrics ? metrics_until(*metrics, steps_done) : "");
+  drop_metrics_after(path + "/metrics.jsonl", steps_done);
   RunDirectory directory(std::move(lock));
   directory.write_state("running", steps_done, 0);
   return directory;

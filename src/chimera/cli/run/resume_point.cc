@@ -3,9 +3,31 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <iostream>
+#include <optional>
 
 namespace chimera {
+
+namespace {
+
+// The run has come to an end, and saved nothing on the way. To start from the
+// first step would put its weights aside for those of a new run.
+std::optional<Diagnostic> find_weights(const std::string& run_dir) {
+  const std::string weights = run_dir + "/weights";
+  std::error_code error;
+  if (!std::filesystem::exists(weights, error)) return std::nullopt;
+  return Diagnostic{
+      .code = "E587",
+      .where = run_dir,
+      .found = "weights of a run that has ended, but no checkpoint",
+      .needed = "to go on from",
+      .hint = fmt::format("to train them further: --set model.init={} in "
+                          "another --run-dir; run.save_every makes checkpoints",
+                          weights)};
+}
+
+}  // namespace
 
 Result<ResumePoint> find_resume_point(const std::string& run_dir) {
   // Before anything is read: a run at work would go on to save and remove. If
@@ -18,6 +40,11 @@ Result<ResumePoint> find_resume_point(const std::string& run_dir) {
     lock = *taken;
   }
   const Newest newest = find_newest(run_dir);
+  if (!newest.path && newest.skipped.empty()) {
+    if (const std::optional<Diagnostic> found = find_weights(run_dir)) {
+      return *found;
+    }
+  }
   if (newest.path || newest.skipped.empty()) {
     return ResumePoint{newest.path.value_or(""), newest.skipped, lock};
   }

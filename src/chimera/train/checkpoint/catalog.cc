@@ -55,13 +55,18 @@ std::string saving_path(const std::string& run_dir, int step) {
 
 std::vector<CheckpointEntry> list_checkpoints(const std::string& run_dir) {
   std::vector<CheckpointEntry> entries;
-  std::error_code error;
-  for (const fs::directory_entry& entry :
-       fs::directory_iterator(checkpoints_path(run_dir), error)) {
-    const std::optional<int> step = step_of(entry.path().filename().string());
-    if (step && entry.is_directory(error)) {
-      entries.push_back({*step, entry.path().string()});
+  const std::string folder = checkpoints_path(run_dir);
+  try {
+    if (!fs::exists(folder)) return {};
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+      const std::optional<int> step = step_of(entry.path().filename().string());
+      if (step && entry.is_directory()) {
+        entries.push_back({*step, entry.path().string()});
+      }
     }
+  } catch (const fs::filesystem_error& error) {
+    // Not the same as none: whoever takes it for that starts from zero.
+    throw IoError(std::string("cannot list checkpoints: ") + error.what());
   }
   std::sort(entries.begin(), entries.end(),
             [](const CheckpointEntry& a, const CheckpointEntry& b) {

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <numeric>
 #include <thread>
 
@@ -135,6 +136,15 @@ class CheckpointTest : public testing::Test {
   std::string run_dir_;
   SmallState state_;
 };
+
+TEST_F(CheckpointTest, WeightsThatAreNotNumbersAreNotSaved) {
+  EXPECT_EQ(save(3).error, "");
+  state_.mean_low[0] = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(save(4).error, "");  // of an optimizer it may pass
+  state_.weights[5] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_THAT(save(5).error, HasSubstr("weights are not numbers: w"));
+  EXPECT_THAT(steps(), ElementsAre(4, 3));
+}
 
 TEST_F(CheckpointTest, GivesBackWhatRanksSavedTogether) {
   const SaveResult saved = save(3);

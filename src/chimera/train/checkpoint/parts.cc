@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "chimera/base/check.h"
@@ -26,6 +27,17 @@ std::string manifest_name(const std::string& folder, int rank) {
 std::span<const std::byte> bytes_in(const StatePiece& piece) {
   return {static_cast<const std::byte*>(piece.numbers.data),
           piece.numbers.bytes()};
+}
+
+// The votes of an asynchronous run do not see its last updates, and what is
+// saved here would replace an older checkpoint that is sound.
+void check_finite(const StatePiece& piece) {
+  if (piece.kind != kWeightsKind) return;
+  const auto* numbers = static_cast<const float*>(piece.numbers.data);
+  for (std::size_t i = 0; i < piece.numbers.count; ++i) {
+    if (std::isfinite(numbers[i])) continue;
+    throw IoError("weights are not numbers: " + piece.parameter);
+  }
 }
 
 // What the manifest says of a piece, but for its hash.
@@ -82,8 +94,13 @@ void remove_checkpoint(const std::string& run_dir,
 // Returns why one of them is still there; empty: none is. The new checkpoint
 // is complete either way.
 std::string remove_old(const CommitOrder& order) {
+  std::vector<CheckpointEntry> entries;
+  try {
+    entries = list_checkpoints(order.run_dir);
+  } catch (const IoError& error) {
+    return error.what();
+  }
   std::string reason;
-  const std::vector<CheckpointEntry> entries = list_checkpoints(order.run_dir);
   for (std::size_t i = order.keep; i < entries.size(); ++i) {
     try {
       remove_checkpoint(order.run_dir, entries[i]);
@@ -107,6 +124,7 @@ void write_part(const PartOrder& order, const std::vector<StatePiece>& pieces) {
   std::vector<TensorView> views;
   for (const StatePiece& piece : pieces) {
     ManifestTensor tensor = tensor_of(piece);
+    check_finite(piece);
     views.push_back({.name = key_of(tensor), .data = bytes_in(piece)});
     if (is_whole(tensor)) {
       views.back().shape = tensor.shape;
