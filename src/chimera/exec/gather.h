@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "chimera/comm/bytes_payload.h"
+#include "chimera/comm/comm_error.h"
 #include "chimera/comm/transport.h"
 
 namespace chimera {
@@ -35,6 +36,21 @@ template <class T>
     all[rank] = values_of<T>(*transport.receive(values_id, rank).payload);
   }
   return all;
+}
+
+// One value of another rank, however long it takes: what is lost, the transport
+// tells. `on_late` is called whenever a deadline has passed.
+template <class T, class Late>
+[[nodiscard]] T receive_value(Transport& transport, const MessageId& id,
+                              int from, const Late& on_late) {
+  transport.post_receive(id, from, empty_bytes(sizeof(T)));
+  for (;;) {
+    try {
+      return from_payload<T>(*transport.receive(id, from).payload);
+    } catch (const TimeoutError&) {
+      on_late();
+    }
+  }
 }
 
 // On every rank: the text that rank 0 has, or is still at work on. All ranks

@@ -32,6 +32,19 @@ TEST(Gather, BringsEveryRanksValuesToRankZero) {
   });
 }
 
+TEST(Gather, AValueMayComeLongAfterTheDeadline) {
+  ThreadsWorld world({.ranks = 2, .deadline = std::chrono::milliseconds(10)});
+  const MessageId id{0, 7};
+  std::thread sender([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    world.at(1).send(id, 0, to_payload(42));
+  });
+  int late = 0;
+  EXPECT_EQ(receive_value<int>(world.at(0), id, 1, [&] { ++late; }), 42);
+  EXPECT_GE(late, 1);
+  sender.join();
+}
+
 TEST(Gather, SpreadsATextToAllRanks) {
   const std::string text = "a text that does not fit into a short string";
   on_all_ranks(3, [&](Transport& transport) {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <limits>
 
 #include "chimera/base/hash.h"
@@ -81,13 +80,33 @@ void Saving::finish() {
   if (saver_.is_open()) {
     const bool written = saver_.wait_part() == Saver::Part::kWritten;
     note_part();
-    // Negative steps belong to nobody else, and each save has its own.
-    const std::vector<std::vector<int>> parts = gather_values(
-        transport_, std::vector<int>{written ? 1 : 0}, -1 - last_step_);
-    saver_.settle(std::all_of(parts.begin(), parts.end(),
-                              [](const auto& part) { return part[0] == 1; }));
+    saver_.settle(have_all_written(written));
   }
   tell(/*wait=*/true);
+}
+
+// Disks differ, and a part may take minutes longer than another: all wait for
+// all, so that nobody's deadline passes in the step that follows.
+bool Saving::have_all_written(bool mine) {
+  // Negative steps belong to nobody else, and each save has its own.
+  const MessageId part{0, -1 - last_step_};
+  const MessageId whole{1, -1 - last_step_};
+  const auto send = [&](const MessageId& id, int rank, bool written) {
+    transport_.send(id, rank, to_payload(written ? 1 : 0));
+  };
+  if (transport_.rank() != 0) {
+    send(part, 0, mine);
+    return receive_value<int>(transport_, whole, 0, [] {}) == 1;
+  }
+  bool all = mine;
+  for (int rank = 1; rank < transport_.size(); ++rank) {
+    const auto tell = [&] {
+      if (hooks_.on_late) hooks_.on_late({rank, last_step_});
+    };
+    all = receive_value<int>(transport_, part, rank, tell) == 1 && all;
+  }
+  for (int rank = 1; rank < transport_.size(); ++rank) send(whole, rank, all);
+  return all;
 }
 
 Manifest manifest_head(const RunSetup& setup, const StartPoint& start,

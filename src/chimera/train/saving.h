@@ -19,11 +19,19 @@ struct Unwritten {
   std::string reason;
 };
 
+// Everybody still waits for a rank's part.
+struct LatePart {
+  int rank = 0;
+  int step = 0;
+};
+
 struct SaveHooks {
   // On the thread of rank 0: what became of a checkpoint.
   std::function<void(const SaveResult& result)> on_save = {};
   // On the thread of the rank itself.
   std::function<void(const Unwritten& part)> on_unwritten = {};
+  // On the thread of rank 0, whenever a deadline has passed.
+  std::function<void(const LatePart& part)> on_late = {};
 };
 
 struct SavedPoint {
@@ -59,6 +67,7 @@ class Saving {
  private:
   void note_part();
   void tell(bool wait);
+  [[nodiscard]] bool have_all_written(bool mine);
 
   const RunSetup& setup_;
   const StartPoint& start_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <future>
 #include <iostream>
 
 #include "chimera/cli/console.h"
@@ -79,6 +80,9 @@ class Admitting {
   [[nodiscard]] RankReport set_up_run(const Result<RunConfig>& config);
   [[nodiscard]] bool has_right_size();
   [[nodiscard]] Verdict judge(const std::vector<RankReport>& reports);
+  // An exit code and the path of a checkpoint.
+  using Choice = std::vector<std::string>;
+  [[nodiscard]] Choice find_checkpoint(const Result<RunConfig>& config);
   [[nodiscard]] int choose_checkpoint(const Result<RunConfig>& config,
                                       std::chrono::seconds deadline);
 
@@ -109,22 +113,42 @@ Admission Admitting::run(const Result<RunConfig>& config) {
   return std::move(admission_);
 }
 
-// Rank 0 reads them, and all take the one that it finds.
+// Rank 0 reads them, and all take the one that it finds. That may take longer
+// than any deadline, so it tells the others now and then that it is at work.
 int Admitting::choose_checkpoint(const Result<RunConfig>& config,
                                  std::chrono::seconds deadline) {
-  std::vector<std::string> choice{std::to_string(kExitDone), ""};
-  if (session_.rank() == 0 && config) {
-    const Result<ResumePoint> found = find_resume_point(config->run.dir);
-    if (found) {
-      point_ = *found;
-      choice[1] = point_.checkpoint;
-    } else {
-      choice[0] = std::to_string(print_run_errors(found.errors()));
+  const Choice at_work;
+  Choice choice;
+  if (session_.rank() == 0) {
+    std::future<Choice> chosen =
+        std::async(std::launch::async, [&] { return find_checkpoint(config); });
+    const std::chrono::duration<double> patience = deadline;
+    while (chosen.wait_for(patience / 4) != std::future_status::ready) {
+      (void)session_.broadcast(pack(at_work), deadline);
     }
+    choice = chosen.get();
+    (void)session_.broadcast(pack(choice), deadline);
+  } else {
+    do {
+      choice = unpack_texts(session_.broadcast("", deadline));
+    } while (choice == at_work);
   }
-  choice = unpack_texts(session_.broadcast(pack(choice), deadline));
   point_.checkpoint = choice.at(1);
   return std::stoi(choice.at(0));
+}
+
+Admitting::Choice Admitting::find_checkpoint(const Result<RunConfig>& config) {
+  if (!config) return {std::to_string(kExitDone), ""};  // prepare() says it
+  try {
+    const Result<ResumePoint> found = find_resume_point(config->run.dir);
+    if (!found) return {std::to_string(print_run_errors(found.errors())), ""};
+    point_ = *found;
+    return {std::to_string(kExitDone), point_.checkpoint};
+  } catch (const std::exception&) {
+    const Failure failure = current_failure();
+    std::cerr << "error: " << failure.text << '\n';
+    return {std::to_string(failure.exit_code), ""};
+  }
 }
 
 // What is thrown here is a report, too: the others wait for one.

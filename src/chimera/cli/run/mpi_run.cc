@@ -20,6 +20,7 @@
 #include "chimera/comm/comm_error.h"
 #include "chimera/comm/mpi/mpi_transport.h"
 #include "chimera/comm/mpi/session.h"
+#include "chimera/exec/gather.h"
 #include "chimera/exec/progress.h"
 
 namespace chimera {
@@ -149,14 +150,7 @@ int agree_on(int exit_code, Transport& transport) {
     }
     return exit_code;
   }
-  transport.post_receive(id, 0, empty_bytes(sizeof exit_code));
-  for (;;) {
-    try {
-      return from_payload<int>(*transport.receive(id, 0).payload);
-    } catch (const TimeoutError&) {
-      continue;
-    }
-  }
+  return receive_value<int>(transport, id, 0, [] {});
 }
 
 int RankRun::take_part(Transport& transport, Flights& flights, Rescue& rescue) {

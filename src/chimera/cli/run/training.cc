@@ -160,6 +160,13 @@ class Teller {
     if (!save.warning.empty()) line_.print("warning: " + save.warning);
   }
 
+  void tell(const LatePart& part) {
+    line_.print(
+        fmt::format("still waiting for rank {} to write its part of "
+                    "the checkpoint of step {}",
+                    part.rank, part.step));
+  }
+
   void tell(const Recovered& recovered) {
     line_.print(fmt::format(
         "warning: worker {} failed: {}; going on after step {} with what the "
@@ -296,13 +303,14 @@ int run_training(const TrainingContext& context) {
          .on_replan =
              [&](const Replanned& replanned) { teller->tell(replanned); },
          .wish = [&] { return context.signals.wish(); },
-         .saves = {.on_save =
-                       [&](const SaveResult& save) { teller->tell(save); },
-                   .on_unwritten =
-                       [&](const Unwritten& part) {
-                         if (part.rank == 0) return;  // on_save says it
-                         std::cerr << unwritten_text(part);
-                       }},
+         .saves =
+             {.on_save = [&](const SaveResult& save) { teller->tell(save); },
+              .on_unwritten =
+                  [&](const Unwritten& part) {
+                    if (part.rank == 0) return;  // on_save says it
+                    std::cerr << unwritten_text(part);
+                  },
+              .on_late = [&](const LatePart& part) { teller->tell(part); }},
          .on_recovered =
              [&](const Recovered& recovered) {
                if (context.on_recovered) {
