@@ -135,7 +135,8 @@ int RankTraining::run_steps() {
   while (step < steps && !stopped_) {
     step = worker_.run(programs_->training,
                        {.first = step, .end = next_stop(step)});
-    if (is_evaluated(step) && !bad_) evaluate(step);
+    // Who asks for the end may not wait: SLURM kills after half a minute.
+    if (is_evaluated(step) && !bad_ && !stopped_) evaluate(step);
     tell();
     if (is_compared(step)) {
       compare_replicas({*options_, programs_->training, step, kReplicas - step},
