@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include "chimera/base/check.h"
@@ -30,15 +31,35 @@ std::string comparable(RunConfig config) {
   return print_run_config(config);
 }
 
-// Names and sizes: the weights themselves may be many gigabytes.
+// Of some blocks of a file, the first and the last among them: it may be many
+// gigabytes.
+std::uint64_t hash_of_file(const std::filesystem::path& path,
+                           std::uintmax_t size) {
+  constexpr std::uintmax_t kBlocks = 8;
+  std::string block(1 << 16, '\0');
+  const std::uintmax_t last = size > block.size() ? size - block.size() : 0;
+  std::ifstream file(path, std::ios::binary);
+  std::uint64_t hash = hash_of("");
+  for (std::uintmax_t i = 0; i < kBlocks; ++i) {
+    file.clear();
+    file.seekg(static_cast<std::streamoff>(last / (kBlocks - 1) * i));
+    file.read(block.data(), static_cast<std::streamsize>(block.size()));
+    hash = hash_of(std::string_view(block).substr(0, file.gcount()), hash);
+  }
+  return hash;
+}
+
+// Names, sizes, and something of what they hold.
 std::string files_in(const std::string& directory) {
   std::vector<std::string> files;
   std::error_code error;
   for (const auto& entry :
        std::filesystem::directory_iterator(directory, error)) {
     if (!entry.is_regular_file(error)) continue;
-    files.push_back(fmt::format("{} {}\n", entry.path().filename().string(),
-                                entry.file_size(error)));
+    const std::uintmax_t size = entry.file_size(error);
+    files.push_back(fmt::format("{} {} {:016x}\n",
+                                entry.path().filename().string(), size,
+                                hash_of_file(entry.path(), size)));
   }
   std::sort(files.begin(), files.end());
   std::string text;
@@ -59,11 +80,32 @@ std::string describe_model(const RunSetup& setup) {
   return init.empty() ? text : text + files_in(init);
 }
 
+// Of some samples, from this step on over one epoch.
+std::uint64_t hash_of_samples(const BatchSource& data, std::int64_t first_step,
+                              std::int64_t global_batch) {
+  constexpr std::int64_t kSamples = 64;
+  const std::int64_t steps = data.num_samples() / global_batch;
+  std::uint64_t hash = hash_of("");
+  for (std::int64_t i = 0; i < kSamples; ++i) {
+    const Batch batch = data.read(first_step + steps * i / kSamples, 0, 1);
+    for (const auto* ids : {&batch.inputs, &batch.targets}) {
+      hash = hash_of({reinterpret_cast<const char*>(ids->data()),
+                      ids->size() * sizeof(std::int64_t)},
+                     hash);
+    }
+  }
+  return hash;
+}
+
 std::string describe_data(const RunSetup& setup) {
   if (!setup.data) return "none";
-  std::string text = fmt::format("{} samples", setup.data->num_samples());
+  const auto describe = [&](const BatchSource& data, int first_step) {
+    return fmt::format("{} samples ({:016x})", data.num_samples(),
+                       hash_of_samples(data, first_step, setup.global_batch()));
+  };
+  std::string text = describe(*setup.data, setup.start.step);
   if (setup.evaluation) {
-    text += fmt::format(", {} to evaluate", setup.evaluation->num_samples());
+    text += ", to evaluate " + describe(*setup.evaluation, 0);
   }
   return text;
 }
