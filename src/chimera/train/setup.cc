@@ -1,9 +1,12 @@
 #include "chimera/train/setup.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "chimera/schedule/cut.h"
 #include "chimera/train/data/data_source.h"
+#include "chimera/train/data/token_file.h"
 #include "chimera/train/model_setup.h"
 #include "chimera/train/optimizers.h"
 #include "chimera/train/resume.h"
@@ -43,6 +46,23 @@ Diagnostics set_up_cut(RunSetup& setup) {
   return {};
 }
 
+// Weights from elsewhere know the ids of their own tokenizer.
+void note_bytes(RunSetup& setup) {
+  constexpr int kMostForBytes = 1024;  // 256, special ids, rounded up
+  const ModelShape& shape = setup.model.details.shape;
+  const DataFormat format = format_of(setup.config.data.path);
+  const bool is_text =
+      format == DataFormat::kText ||
+      (format == DataFormat::kJsonl && shape.kind == ModelKind::kGpt2);
+  if (setup.config.model.init.empty() || !is_text) return;
+  if (shape.vocab <= kMostForBytes) return;
+  setup.notices.push_back(fmt::format(
+      "data.path is text, and every byte of it is a token (data.tokenizer = "
+      "\"bytes\"), but model.init knows {} others: tokenize beforehand into a "
+      ".bin file",
+      shape.vocab));
+}
+
 Diagnostics set_up_data(RunSetup& setup) {
   const ModelShape& shape = setup.model.details.shape;
   DataOptions options{.path = setup.config.data.path,
@@ -65,6 +85,7 @@ Diagnostics set_up_data(RunSetup& setup) {
     }
   };
   open(setup.data);
+  note_bytes(setup);
   const bool has_path = !setup.config.data.eval_path.empty();
   if (setup.config.train.eval_every > 0 && !has_path) {
     errors.push_back({.code = "E569",
