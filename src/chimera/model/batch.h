@@ -39,6 +39,11 @@ class BatchSource {
   // Samples first .. first + count - 1 of a step.
   [[nodiscard]] virtual Batch read(std::int64_t step, std::int64_t first,
                                    std::int64_t count) const = 0;
+  // Which they are, for stages that need no more of them.
+  [[nodiscard]] virtual std::vector<std::int64_t> sample_ids(
+      std::int64_t step, std::int64_t first, std::int64_t count) const {
+    return read(step, first, count).sample_ids;
+  }
   [[nodiscard]] virtual TargetCount targets(std::int64_t step) const = 0;
   // Of one epoch; at least 1.
   [[nodiscard]] virtual std::int64_t num_samples() const = 0;

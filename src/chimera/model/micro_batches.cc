@@ -13,10 +13,6 @@ std::int64_t MicroBatches::first_sample(int copy, int micro) const {
          options_.micro_batch;
 }
 
-std::int64_t MicroBatches::global_batch() const {
-  return first_sample(options_.schedule.width, 0);
-}
-
 // What the losses of one update are divided by.
 TargetCount MicroBatches::targets(const Work& work) const {
   if (!work.training || !options_.mean_of_each) {
@@ -43,10 +39,8 @@ TensorBatch MicroBatches::read(const Work& work) const {
                       total);
   }
   TensorBatch batch;
-  for (std::int64_t i = 0; i < options_.micro_batch; ++i) {
-    const std::int64_t shift = work.training ? options_.sample_shift : 0;
-    batch.sample_ids.push_back(work.step * global_batch() + shift + first + i);
-  }
+  batch.sample_ids =
+      source(work).sample_ids(work.step, first, options_.micro_batch);
   return batch;
 }
 

@@ -18,7 +18,6 @@ class MicroBatches {
     int micro_batch = 1;  // samples
     // Every micro-batch has its own update, and so its own mean (PipeDream).
     bool mean_of_each = false;
-    std::int64_t sample_shift = 0;  // of the numbers of training's samples
     std::shared_ptr<const BatchSource> training;
     std::shared_ptr<const BatchSource> evaluation;  // may be null
   };
@@ -34,7 +33,6 @@ class MicroBatches {
  private:
   [[nodiscard]] const BatchSource& source(const Work& work) const;
   [[nodiscard]] std::int64_t first_sample(int copy, int micro) const;
-  [[nodiscard]] std::int64_t global_batch() const;
   [[nodiscard]] TargetCount targets(const Work& work) const;
 
   Options options_;

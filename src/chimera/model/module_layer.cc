@@ -1,7 +1,10 @@
 #include "chimera/model/module_layer.h"
 
 #include <torch/nn/module.h>
+#include <torch/nn/modules/embedding.h>
+#include <torch/nn/modules/normalization.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "chimera/base/check.h"
@@ -9,16 +12,34 @@
 namespace chimera {
 namespace {
 
+// As in the models of ours: what multiplies decays, but not what is looked up.
+std::vector<at::Tensor> without_decay(const torch::nn::Module& module) {
+  std::vector<at::Tensor> weights;
+  for (const auto& part : module.modules()) {
+    const bool keeps = part->as<torch::nn::EmbeddingImpl>() != nullptr ||
+                       part->as<torch::nn::EmbeddingBagImpl>() != nullptr ||
+                       part->as<torch::nn::LayerNormImpl>() != nullptr;
+    if (!keeps) continue;
+    const std::vector<at::Tensor> own = part->parameters(/*recurse=*/false);
+    weights.insert(weights.end(), own.begin(), own.end());
+  }
+  return weights;
+}
+
 class ModuleLayer : public Layer {
  public:
   explicit ModuleLayer(ModuleOptions options) : options_(std::move(options)) {
+    const std::vector<at::Tensor> kept = without_decay(*options_.module);
     for (const auto& named : options_.module->named_parameters()) {
       if (!named.value().requires_grad()) continue;
+      const bool is_kept = std::any_of(
+          kept.begin(), kept.end(),
+          [&](const at::Tensor& own) { return own.is_same(named.value()); });
       weights_.push_back(named.value());
       parameters_.push_back({.name = options_.name + "." + named.key(),
                              .shape = named.value().sizes().vec(),
                              .init = Init::kOwn,
-                             .decays = named.value().dim() > 1});
+                             .decays = named.value().dim() > 1 && !is_kept});
     }
   }
 
@@ -44,6 +65,11 @@ class ModuleLayer : public Layer {
   std::unique_ptr<Layer> replica() const override {
     ModuleOptions options = options_;
     options.module = options_.module->clone();
+    // Modules are cloned as they are made, with nothing frozen.
+    const auto originals = options_.module->named_parameters();
+    for (auto& named : options.module->named_parameters()) {
+      named.value().set_requires_grad(originals[named.key()].requires_grad());
+    }
     return make_module_layer(std::move(options));
   }
 

@@ -3,6 +3,10 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 #include <torch/nn/cloneable.h>
+#include <torch/nn/modules/container/sequential.h>
+#include <torch/nn/modules/embedding.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/nn/modules/normalization.h>
 
 #include "chimera/base/check.h"
 
@@ -37,6 +41,27 @@ TEST(ModuleLayer, RunsAModuleWithItsOwnWeightsOnly) {
   EXPECT_THROW((void)layer->forward(x, std::vector{module->factor.clone()},
                                     {.batch = batch}),
                InternalError);
+}
+
+TEST(ModuleLayer, OnlyWhatMultipliesDecays) {
+  const torch::nn::Sequential module(
+      torch::nn::Embedding(5, 4), torch::nn::Linear(4, 4),
+      torch::nn::LayerNorm(torch::nn::LayerNormOptions({2, 2})));
+  std::vector<std::string> decaying;
+  const auto layer =
+      make_module_layer({.name = "own", .module = module.ptr(), .forward = {}});
+  for (const ParameterSpec& spec : layer->parameters()) {
+    if (spec.decays) decaying.push_back(spec.name);
+  }
+  EXPECT_EQ(decaying, std::vector<std::string>{"own.1.weight"});
+}
+
+TEST(ModuleLayer, AReplicaIsFrozenWhereTheModuleIs) {
+  const torch::nn::Linear module(2, 2);
+  module->weight.set_requires_grad(false);
+  const auto layer = make_module_layer("linear", module.ptr());
+  ASSERT_EQ(layer->parameters().size(), 1);
+  EXPECT_EQ(layer->replica()->parameters(), layer->parameters());
 }
 
 TEST(ModuleLayer, AReplicaSharesNothing) {

@@ -135,7 +135,6 @@ TorchCompute::TorchCompute(const TorchComputeOptions& options, int rank)
                                          .copy = place_.copy,
                                          .micro_batch = options_.micro_batch,
                                          .mean_of_each = updates_each_micro_,
-                                         .sample_shift = options_.sample_shift,
                                          .training = options_.training,
                                          .evaluation = options_.evaluation});
 }
@@ -216,6 +215,7 @@ std::vector<at::Tensor> TorchCompute::build_graphs(const Work& work,
                  {.batch = batch, .seed = options_.seed, .step = work.step},
                  split ? &graph->deferred : nullptr);
     graph->root = root_of(output);
+    graph->is_constant = !input.defined() && !output.requires_grad();
     stash.graphs.push_back(std::move(graph));
     outputs.push_back(output.detach());
   }

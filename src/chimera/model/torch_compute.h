@@ -44,7 +44,6 @@ struct TorchComputeOptions {
   bool shard_update = false;
   // Where a run goes on; else null. `init` gives its weights.
   std::shared_ptr<const RestoredState> restored;
-  std::int64_t sample_shift = 0;  // of the numbers of its samples
   // Of the ranks of this process; null: each has weights of its own.
   std::shared_ptr<SharedWeights> shared;
   // Called before each update, on the rank's own thread; may be empty.

@@ -30,6 +30,9 @@ struct StageGraph {
   // Where the output came from, instead of the output itself, which the next
   // stage has; gone once the backward has run.
   torch::autograd::Edge root;
+  // The output depends on nothing that is trained: a first stage of frozen
+  // layers. Its backward has nothing to do.
+  bool is_constant = false;
   WeightGradQueue deferred;
 };
 

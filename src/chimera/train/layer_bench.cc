@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -45,6 +46,13 @@ class RandomTokens final : public BatchSource {
       if (bert) batch.next_sentence.push_back(0);
     }
     return batch;
+  }
+  std::vector<std::int64_t> sample_ids(std::int64_t /*step*/,
+                                       std::int64_t first,
+                                       std::int64_t count) const override {
+    std::vector<std::int64_t> ids(count);
+    std::iota(ids.begin(), ids.end(), first);
+    return ids;
   }
   TargetCount targets(std::int64_t /*step*/) const override {
     return {.tokens = shape_.seq, .samples = 1};

@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 #include <torch/optim/adamw.h>
 
+#include <map>
+#include <mutex>
+#include <set>
+
 #include "chimera/train/linears_for_tests.h"
 #include "chimera/train/train.h"
 #include "chimera/train/verify.h"
@@ -80,6 +84,79 @@ TEST(OwnModel, LearnsWhatPlainLibtorchLearns) {
       EXPECT_TRUE(at::allclose(linears[i]->bias, plain[i]->bias, 0, 1e-4));
     }
   }
+}
+
+void freeze(torch::nn::Linear& linear) {
+  for (at::Tensor& weight : linear->parameters()) {
+    weight.set_requires_grad(false);
+  }
+}
+
+// A first stage in which nothing is trained, and replicas of it.
+TEST(OwnModel, LayersMayBeFrozen) {
+  for (const char* scheme : {"chimera", "1f1b", "zb-v"}) {
+    SCOPED_TRACE(scheme);
+    RunConfig config = config_of(scheme);
+    config.schedule.width = 2;
+    config.train.shard_update = true;
+    Linears linears = make_linears(8);
+    Linears plain = make_linears(8);
+    for (const int layer : {0, 1, 5}) {
+      freeze(linears[layer]);
+      freeze(plain[layer]);
+    }
+    const auto setup = setup_of(config, model_from(linears));
+    EXPECT_EQ(train(*setup, {}).steps, kSteps);
+    (void)train_plainly(plain, setup->global_batch());
+    for (std::size_t i = 0; i < linears.size(); ++i) {
+      EXPECT_TRUE(at::allclose(linears[i]->weight, plain[i]->weight, 0, 1e-4));
+    }
+  }
+}
+
+// Samples whose ids are not their numbers.
+class Backwards final : public BatchSource {
+ public:
+  Batch read(std::int64_t step, std::int64_t first,
+             std::int64_t count) const override {
+    Batch batch{.samples = static_cast<int>(count)};
+    for (std::int64_t i = 0; i < count; ++i) {
+      batch.sample_ids.push_back(1000 - (step * 8 + first + i));
+    }
+    return batch;
+  }
+  TargetCount targets(std::int64_t) const override { return {8, 8}; }
+  std::int64_t num_samples() const override { return 8; }
+};
+
+TEST(OwnModel, EveryStageSeesTheIdsOfItsSamples) {
+  OwnModel own = model_from(make_linears(4));
+  own.data = std::make_shared<Backwards>();
+  std::mutex mutex;
+  std::map<std::string, std::set<std::int64_t>> seen;  // by layer
+  for (std::unique_ptr<Layer>& layer : own.layers) {
+    const std::string name = layer->name();
+    layer = make_module_layer(
+        name, torch::nn::Linear(3, 3).ptr(),
+        [&, name](torch::nn::LinearImpl& linear, const at::Tensor& x,
+                  const LayerContext& context) {
+          const Ids& ids = context.batch.sample_ids;
+          {
+            const std::scoped_lock lock(mutex);
+            seen[name].insert(ids.begin(), ids.end());
+          }
+          const at::Tensor y =
+              linear.forward(name == "layer0" ? inputs(ids) : x);
+          return name == "layer3" ? squared_error(y, ids) : y;
+        });
+  }
+  RunConfig config = config_of("1f1b");
+  config.train.steps = 1;
+  (void)train(*setup_of(config, std::move(own)), {});
+  std::set<std::int64_t> ids;
+  for (int i = 0; i < 8; ++i) ids.insert(1000 - i);
+  ASSERT_EQ(seen.size(), 4U);
+  for (const auto& [layer, found] : seen) EXPECT_EQ(found, ids) << layer;
 }
 
 TEST(OwnModel, VerifiesLikeAnyOther) {

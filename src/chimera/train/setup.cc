@@ -238,7 +238,6 @@ TorchComputeOptions compute_options(const RunSetup& setup,
           .on_nan = train.on_nan,
           .shard_update = train.shard_update,
           .restored = setup.start.restored,
-          .sample_shift = setup.start.sample_shift,
           .shared = std::make_shared<SharedWeights>(),
           .on_gradient = {}};
 }

@@ -84,7 +84,6 @@ void Training::run_ranks() {
     TorchComputeOptions options = compute_options(setup_, at::kFloat);
     options.init = start_.init;
     options.restored = start_.restored;
-    options.sample_shift = start_.sample_shift;
     compute_.emplace(std::move(options));
   }
   const auto make = [this](int rank) {

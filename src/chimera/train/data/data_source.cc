@@ -1,5 +1,7 @@
 #include "chimera/train/data/data_source.h"
 
+#include <numeric>
+
 #include "chimera/base/check.h"
 
 namespace chimera {
@@ -24,9 +26,8 @@ Batch DataSource::read(std::int64_t step, std::int64_t first,
   const auto tokens = static_cast<size_t>(count * seq_);
   batch.inputs.reserve(tokens);
   batch.targets.reserve(tokens);
-  const std::int64_t begin = step * global_batch_ + shift_ + first;
-  for (std::int64_t number = begin; number < begin + count; ++number) {
-    batch.sample_ids.push_back(number);
+  batch.sample_ids = sample_ids(step, first, count);
+  for (const std::int64_t number : batch.sample_ids) {
     std::visit(
         [&](const auto& samples) {
           samples.append(draw_of(number, order_), batch);
@@ -34,6 +35,14 @@ Batch DataSource::read(std::int64_t step, std::int64_t first,
         samples_);
   }
   return batch;
+}
+
+std::vector<std::int64_t> DataSource::sample_ids(std::int64_t step,
+                                                 std::int64_t first,
+                                                 std::int64_t count) const {
+  std::vector<std::int64_t> ids(count);
+  std::iota(ids.begin(), ids.end(), step * global_batch_ + shift_ + first);
+  return ids;
 }
 
 TargetCount DataSource::targets(std::int64_t step) const {

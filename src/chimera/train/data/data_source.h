@@ -43,6 +43,8 @@ class DataSource : public BatchSource {
   // first + count <= G.
   [[nodiscard]] Batch read(std::int64_t step, std::int64_t first,
                            std::int64_t count) const override;
+  [[nodiscard]] std::vector<std::int64_t> sample_ids(
+      std::int64_t step, std::int64_t first, std::int64_t count) const override;
   [[nodiscard]] TargetCount targets(std::int64_t step) const override;
 
   [[nodiscard]] std::int64_t num_samples() const override {
