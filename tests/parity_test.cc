@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "chimera/base/files.h"
@@ -46,25 +47,40 @@ void expect_exact(const RunSetup& setup) {
   }
 }
 
-std::vector<ScheduleSpec> synchronous_layouts() {
-  std::vector<ScheduleSpec> specs;
+// One scheme at one depth: a test of its own, so that the full grid, which
+// takes an hour, shows how far it is and can be dealt out (GTEST_TOTAL_SHARDS).
+struct Share {
+  const Scheme* scheme = nullptr;
+  int depth = 0;
+  int first = 0;  // number of its first layout among all
+  std::vector<ScheduleSpec> layouts;
+};
+
+std::vector<Share> synchronous_layouts() {
+  std::vector<Share> shares;
+  int number = 0;
   for (const Scheme& scheme : schemes()) {
     if (!scheme.synchronous) continue;
     for (const int depth : {1, 2, 4}) {
+      Share share{.scheme = &scheme, .depth = depth, .first = number};
       const std::vector<int> micros = {depth - 1,     depth,     depth + 1,
                                        2 * depth - 1, 2 * depth, 2 * depth + 1};
       for (const ScheduleSpec& spec : testing::layouts(scheme, depth, micros)) {
-        if (resolve(spec)->chunks * depth <= 8) specs.push_back(spec);
+        if (resolve(spec)->chunks * depth <= 8) share.layouts.push_back(spec);
       }
+      number += static_cast<int>(share.layouts.size());
+      if (!share.layouts.empty()) shares.push_back(std::move(share));
     }
   }
-  return specs;
+  return shares;
 }
 
-TEST(Parity, EverySynchronousLayoutEqualsTheUnsplitModel) {
-  int number = 0;
-  for (const ScheduleSpec& spec : synchronous_layouts()) {
-    const int repeats = testing::full_grid() ? kCombinations : 1;
+class EverySynchronousLayout : public ::testing::TestWithParam<Share> {};
+
+TEST_P(EverySynchronousLayout, EqualsTheUnsplitModel) {
+  const int repeats = testing::full_grid() ? kCombinations : 1;
+  int number = GetParam().first * repeats;
+  for (const ScheduleSpec& spec : GetParam().layouts) {
     for (int repeat = 0; repeat < repeats; ++repeat) {
       // 5 and 96 have no common factor, so neighbours differ in everything.
       const Extras extras = combination(number++ * 5 % kCombinations);
@@ -73,8 +89,16 @@ TEST(Parity, EverySynchronousLayoutEqualsTheUnsplitModel) {
       if (HasFailure()) return;
     }
   }
-  std::cout << number << " layouts, each in float32 and float64\n";
 }
+
+std::string name_of(const ::testing::TestParamInfo<Share>& info) {
+  std::string name(info.param.scheme->name);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return fmt::format("{}_{}", name, info.param.depth);
+}
+
+INSTANTIATE_TEST_SUITE_P(Parity, EverySynchronousLayout,
+                         ::testing::ValuesIn(synchronous_layouts()), name_of);
 
 // Gradients on the weights of as many updates ago as the papers say.
 TEST(Parity, AsynchronousSchemesAreAsStaleAsTheySay) {
