@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Predicted against measured: step times and peak bytes of real layouts.
 
-    .venv/bin/python bench/predict.py build/chimera [--only PART] [--rounds K] [--first K]
+    ./dev bench predict [--only PART] [--rounds K] [--first K]
 
 A layout is measured in turns: the layers of its model alone, then a block of
 steps, and so on. The layers give a profile, `chimera simulate` with it the
 prediction; messages and sums are calibrated once for each model and transport.
 So what is slower for a while is slower for both, and no layout is fitted:
-calibration runs none. Prints Markdown; takes half an hour on two cores that do
+calibration runs none. Prints Markdown; takes an hour on two cores that do
 nothing else.
 
 Parts: real (as many workers as cores), shared (4 workers on 2 cores), emulated
@@ -92,7 +92,6 @@ def toml(value):
 
 class Bench:
     def __init__(self, options):
-        self.binary = Path(options.binary).resolve()
         self.rounds = options.rounds
         self.folder = Path(tempfile.mkdtemp(prefix="chimera-predict-"))
         self.profiles = {}
@@ -103,7 +102,7 @@ class Bench:
         self.data = data
 
     def run(self, *words, ranks=1):
-        words = [str(self.binary), *map(str, words)]
+        words = [str(BUILD / "chimera"), *map(str, words)]
         if ranks > 1:
             words = [*MPIRUN, str(ranks), *words]
         done = subprocess.run(words, capture_output=True, text=True)
@@ -276,10 +275,9 @@ def describe(spec):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("binary")
     parser.add_argument("--only", choices=["real", "shared", "emulated",
                                            "planner"])
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, default=25)
     parser.add_argument("--first", type=int, default=1000,
                         help="only so many layouts of each part")
     options = parser.parse_args()
