@@ -446,6 +446,8 @@ class HostileFiles(Base):
             "chimera-schedule-1\n" + "worker 0:" + " 0F0" * 100000,
             "0F0,0B0\n1F0", "999999999F0,0B0\n", "0F0@999999999\n", "x,y\n",
             "0F999999999\n", ",,,\n", "\xff\xfe",
+            "0F0,0B0,0F0@2147483647\n", "0F0,0B0,2147483647F0\n",
+            "F0@999999999\n", "999999999N\n",
         ]:
             with self.subTest(text=text[:80]):
                 self.hostile("a", text)

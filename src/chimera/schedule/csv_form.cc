@@ -1,6 +1,7 @@
 // The csv form: one row a worker, one cell an action, no header. Placement and
 // counts are read off the cells.
 #include <algorithm>
+#include <cstdint>
 #include <set>
 
 #include "chimera/base/text.h"
@@ -34,24 +35,21 @@ class CsvInference {
     schedule_.scheme = "custom";
     schedule_.depth = static_cast<int>(schedule_.actions.size());
     schedule_.placement.workers = schedule_.depth;
-    int pipes = 0;
-    int stages = 0;
-    for (const ActionList& list : schedule_.actions) {
-      for (const Action& action : list) {
-        pipes = std::max(pipes, action.pipe + 1);
-        stages = std::max(stages, action.stage + 1);
-        schedule_.micros = std::max(schedule_.micros, action.micro + 1);
-        schedule_.parts = std::max(schedule_.parts, action.part + 1);
-      }
-    }
-    // Each stage of each pipe needs a cell, so a file cannot claim more.
-    const size_t cells = num_actions(schedule_);
-    if (static_cast<size_t>(pipes) * static_cast<size_t>(stages) > cells) {
-      return refusal("the cells name " + std::to_string(pipes) + " pipes of " +
-                         std::to_string(stages) + " stages",
+    const Counts counts = named_counts();
+    // Each stage of each pipe needs a cell, and each micro-batch does, so a
+    // file cannot claim more. (A cell may name a pipe alone, or a stage.)
+    const auto cells = static_cast<std::int64_t>(num_actions(schedule_));
+    if (std::max({counts.pipes, counts.stages, counts.pipes * counts.stages,
+                  counts.micros}) > cells) {
+      return refusal("the cells name " + std::to_string(counts.pipes) +
+                         " pipes of " + std::to_string(counts.stages) +
+                         " stages and " + std::to_string(counts.micros) +
+                         " micro-batches",
                      "but there are only " + std::to_string(cells) + " cells");
     }
-    infer_placement(pipes, stages);
+    schedule_.micros = static_cast<int>(counts.micros);
+    infer_placement(static_cast<int>(counts.pipes),
+                    static_cast<int>(counts.stages));
     if (!errors_.empty()) return errors_;
     infer_scheme();
     infer_groups();
@@ -59,6 +57,29 @@ class CsvInference {
   }
 
  private:
+  // One more than the highest number; a cell may name the highest int.
+  struct Counts {
+    std::int64_t pipes = 0;
+    std::int64_t stages = 0;
+    std::int64_t micros = 0;
+  };
+
+  Counts named_counts() {
+    Counts counts;
+    const auto cover = [](std::int64_t& count, int number) {
+      count = std::max(count, std::int64_t{number} + 1);
+    };
+    for (const ActionList& list : schedule_.actions) {
+      for (const Action& action : list) {
+        cover(counts.pipes, action.pipe);
+        cover(counts.stages, action.stage);
+        cover(counts.micros, action.micro);
+        schedule_.parts = std::max(schedule_.parts, action.part + 1);
+      }
+    }
+    return counts;
+  }
+
   Diagnostic refusal(const std::string& found, const std::string& needed) {
     return {.code = "E107", .where = file_, .found = found, .needed = needed};
   }

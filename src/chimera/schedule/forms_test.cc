@@ -102,6 +102,29 @@ TEST(Forms, ErrorsNameFileAndLine) {
             "stage, op, micro-batch, like 3B2@1");
 }
 
+// The highest number that a cell can name, where it is one more than it may be.
+TEST(Forms, CsvNamesNoMoreThanItHolds) {
+  for (const char* cell :
+       {"0F0@2147483647", "2147483647F0", "0F2147483647", "F0@2147483647",
+        "2147483647N", "2147483646F0@2147483646"}) {
+    const Result<Schedule> read =
+        parse_csv("0F0,0B0," + std::string(cell) + "\n", "a.csv");
+    ASSERT_FALSE(read.ok()) << cell;
+    EXPECT_EQ(read.errors()[0].code, "E107") << cell;
+  }
+}
+
+TEST(Forms, ErrorsOfOneLineAreBounded) {
+  for (const char* line : {"pipe 0:", "group 0:", "worker 0:"}) {
+    std::string text = "chimera-schedule-1\ndepth 1\nmicros 1\n";
+    text += line;
+    for (int i = 0; i < 2000; ++i) text += " x";
+    const Result<Schedule> read = parse_sched(text, "a.sched");
+    ASSERT_FALSE(read.ok()) << line;
+    EXPECT_EQ(read.errors().size(), 100u) << line;
+  }
+}
+
 TEST(Cell, WritesAndReadsEveryField) {
   for (const char* text :
        {"0F0", "3B2@1", "3B2.1@1", "1RF0<0", "0SF0>1", "2SB7.1@3>0~2", "2G",

@@ -75,6 +75,7 @@ class SchedReader {
 
   void refuse(const char* code, const std::string& found,
               const std::string& needed, const std::string& hint = "") {
+    if (errors_.size() >= kEnough) return;  // a line may have thousands
     errors_.push_back({.code = code,
                        .where = file_ + ":" + std::to_string(line_),
                        .found = found,
@@ -208,11 +209,12 @@ void SchedReader::read_worker(std::string_view rest) {
   ActionList& list = schedule_.actions.emplace_back();
   each_word(rest, [&](std::string_view word) {
     const std::optional<Action> action = parse_cell(word);
-    if (!action && errors_.size() < kEnough) {
+    if (action) {
+      list.push_back(*action);
+    } else {
       refuse("E105", "\"" + shown(word) + "\"", "is not an action",
              "write stage, op, micro-batch, like 3B2@1");
     }
-    if (action) list.push_back(*action);
   });
 }
 
