@@ -43,6 +43,12 @@ TEST(Hostile, DeepDottedKeys) {
   EXPECT_EQ(first_error(repeated("1.", 60000) + "1 = 1\n"), "E002 run.toml:1");
   EXPECT_EQ(first_error(repeated("'' .\t", 30000) + "'' = 1\n"),
             "E002 run.toml:1");
+  for (const char* quoted : {"a.\"b\"", "a.'b'", "a . \"b\"", "\"a\".\"b.\""}) {
+    EXPECT_EQ(first_error(std::string(quoted) + " = 1\n[" + quoted + ".c]\n" +
+                          repeated("x.", 100000) + "x = 1\n"),
+              "E002 run.toml:3")
+        << quoted;
+  }
 }
 
 TEST(Hostile, AllTheNestingTheLimitsLeaveOpen) {

@@ -46,9 +46,9 @@ std::size_t end_of_string(std::string_view text, std::size_t begin) {
   return kNone;
 }
 
-// Where a value or a section's name can begin, and so a string.
+// Where a value, a key or a part of one can begin, and so a string.
 bool can_open_string(std::string_view text, std::size_t at) {
-  return at == 0 || std::string_view(" \t\n=[{,").find(text[at - 1]) != kNone;
+  return at == 0 || std::string_view(" \t\n=[{,.").find(text[at - 1]) != kNone;
 }
 
 // `text` with every comment blank and every string a row of x, line for line.
