@@ -72,19 +72,21 @@ std::vector<Lane> assign_lanes(const Trace& trace) {
   return lanes;
 }
 
-// What a compute takes from a message: (step, forward?, stage, micro, part).
-using Input = std::tuple<int, bool, int, int, int>;
+// What a compute takes from a message: (worker, step, forward?, stage, micro,
+// part). Copies do the same in the same step, so only the worker tells which.
+using Input = std::tuple<int, int, bool, int, int, int>;
 
 Input input_of(const Event& compute) {
   const Action& action = compute.action;
-  return {compute.step, action.op == Op::kF, action.stage, action.micro,
-          action.part};
+  return {compute.worker, compute.step, action.op == Op::kF,
+          action.stage,   action.micro, action.part};
 }
 
 Input input_carried_by(const Event& message) {
   const Action& action = message.action;
   const bool forward = action.op == Op::kSF;
-  return {message.step, forward, action.stage + (forward ? 1 : -1),
+  return {action.peer,  message.step,
+          forward,      action.stage + (forward ? 1 : -1),
           action.micro, action.part};
 }
 

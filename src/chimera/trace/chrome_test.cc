@@ -48,6 +48,28 @@ TEST(Chrome, ArrowsLeadFromMessageToItsCompute) {
   EXPECT_NE(text.find(R"("ts":1500,"dur":1000)"), std::string::npos);
 }
 
+// Copies send and take the same in the same step.
+TEST(Chrome, ArrowsStayWithinTheirCopy) {
+  Trace trace = two_workers();
+  trace.workers = 4;
+  for (Event event : two_workers().events) {
+    event.worker += 2;
+    if (is_send(event.action.op)) event.action.peer += 2;
+    trace.events.push_back(event);
+  }
+  const std::string text = written(trace);
+  // The id of an arrow is the number of its message.
+  for (const auto& [message, worker] : {std::pair(1, 1), std::pair(4, 3)}) {
+    const std::string end = R"("ph":"f","bp":"e","name":"message",)"
+                            R"("cat":"message","id":)" +
+                            std::to_string(message);
+    EXPECT_EQ(count(text, end + R"(,"pid":)" + std::to_string(worker) + ","), 1)
+        << text;
+  }
+  EXPECT_EQ(count(text, R"("name":"to worker 1")"), 1);
+  EXPECT_EQ(count(text, R"("name":"to worker 3")"), 1);
+}
+
 TEST(Chrome, MessagesUnderWayTogetherGetLanes) {
   Trace trace = two_workers();
   Event second = trace.events[1];

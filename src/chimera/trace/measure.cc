@@ -30,6 +30,7 @@ Trace side_by_side(const Trace& first, const Trace& second) {
   both.workers += second.workers;
   for (Event event : second.events) {
     event.worker += first.workers;
+    if (is_send(event.action.op)) event.action.peer += first.workers;
     event.cause = kNone;
     both.events.push_back(event);
   }

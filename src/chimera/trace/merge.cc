@@ -167,6 +167,13 @@ class Completion {
   std::map<Key, double> sum_starts_;
 };
 
+// From the worker within a copy, as schedules count, to the rank.
+void name_peer(const Schedule& lowered, Event& event) {
+  if (!is_send(event.action.op)) return;
+  const int copy = event.worker / lowered.workers();
+  event.action.peer += copy * lowered.workers();
+}
+
 }  // namespace
 
 Trace merge_ranks(const Schedule& lowered,
@@ -178,6 +185,7 @@ Trace merge_ranks(const Schedule& lowered,
   for (const std::vector<Event>& events : by_rank) {
     trace.events.insert(trace.events.end(), events.begin(), events.end());
   }
+  for (Event& event : trace.events) name_peer(lowered, event);
   Completion(lowered).run(trace.events);
   // An event of no length comes after those that ended when it began.
   std::stable_sort(trace.events.begin(), trace.events.end(),

@@ -47,6 +47,26 @@ TEST(MergeRanks, OrdersByTimeAndFindsCauses) {
   EXPECT_EQ(makespan(trace), 8);
 }
 
+// Schedules count workers within a copy, a trace over all.
+TEST(MergeRanks, NamesPeersByRank) {
+  Schedule schedule = two_stages();
+  schedule.width = 2;
+  std::vector<std::vector<Event>> ranks = seen();
+  for (std::vector<Event> rank : seen()) {
+    for (Event& each : rank) each.worker += 2;
+    ranks.push_back(rank);
+  }
+  const Trace trace = merge_ranks(schedule, ranks, 1);
+  EXPECT_EQ(trace.workers, 4);
+  std::vector<std::pair<int, int>> messages;  // from, to
+  for (const Event& each : trace.events) {
+    if (!is_send(each.action.op)) continue;
+    messages.push_back({each.worker, each.action.peer});
+  }
+  EXPECT_EQ(messages,
+            (std::vector<std::pair<int, int>>{{0, 1}, {2, 3}, {1, 0}, {3, 2}}));
+}
+
 TEST(Measure, TakesMediansByStage) {
   const Trace trace = merge_ranks(two_stages(), seen(), 1);
   const Costs costs = measured_costs(two_stages(), trace);
@@ -75,6 +95,8 @@ TEST(Measure, OneStepStartsAtZeroAndStandsBesideAnother) {
   const Trace both = side_by_side(step, step);
   EXPECT_EQ(both.workers, 4);
   EXPECT_EQ(both.events.back().worker, 2);
+  EXPECT_EQ(both.events[7].action.op, Op::kSF);
+  EXPECT_EQ(both.events[7].action.peer, 3);
 }
 
 }  // namespace

@@ -13,8 +13,9 @@ namespace chimera {
 
 // One interval. What kind it is follows from action.op:
 //   F B I W R U   compute on `worker`
-//   SF SB         a message from `worker` to action.peer, from the moment it
-//                 leaves to the moment it arrives
+//   SF SB         a message from `worker` to action.peer (both are workers of
+//                 the trace), from the moment it leaves to the moment it
+//                 arrives
 //   G             the gradient sum of action.group, seen by member `worker`,
 //                 from the moment its last member has started it
 //   N             the vote, seen by `worker`, from its own start
