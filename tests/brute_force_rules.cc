@@ -208,7 +208,8 @@ void check_votes(const Schedule& s, Errors& errors) {
   }
 }
 
-// All holders of one stage, or of the two stages of a tied weight.
+// All holders of one stage, or of the first and the last, which a tied weight
+// is shared by.
 bool is_whole(const Schedule& s, const SumGroup& group) {
   const std::set<int> stages = stages_in(group);
   const std::set<Member> got(group.members.begin(), group.members.end());
@@ -217,7 +218,7 @@ bool is_whole(const Schedule& s, const SumGroup& group) {
     for (int stage : stages) want.insert({pipe, stage});
   }
   return got == want && got.size() == group.members.size() &&
-         (stages.size() == 1 || stages.size() == 2);
+         (stages.size() == 1 || stages == std::set<int>{0, s.stages() - 1});
 }
 
 void check_groups(const Schedule& s, Errors& errors) {

@@ -680,6 +680,18 @@ TEST(BruteForce, FindsMissingAndPartialGroups) {
   EXPECT_TRUE(mentions(run(schedule), "no group sums stage 0"));
 }
 
+TEST(BruteForce, FindsATiedSumOfOtherStages) {
+  Schedule schedule = three_workers();
+  schedule.groups = {{0, {{0, 0}, {0, 1}}}};
+  for (const int worker : {0, 1}) {
+    ActionList& list = schedule.actions[worker];
+    list.insert(list.begin() + static_cast<long>(find(list, Op::kU)), sum(0));
+  }
+  const Execution execution = run(schedule);
+  EXPECT_TRUE(execution.finished);
+  EXPECT_TRUE(mentions(execution, "does not hold exactly the holders"));
+}
+
 TEST(BruteForce, FindsATiedSumLeftOut) {
   Schedule schedule = tied();
   for (ActionList& list : schedule.actions) erase(list, Op::kG);

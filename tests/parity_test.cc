@@ -100,6 +100,37 @@ std::string name_of(const ::testing::TestParamInfo<Share>& info) {
 INSTANTIATE_TEST_SUITE_P(Parity, EverySynchronousLayout,
                          ::testing::ValuesIn(synchronous_layouts()), name_of);
 
+// I and W instead of every B of this part.
+void split_backwards(ActionList& list, int part) {
+  ActionList split;
+  for (Action action : list) {
+    if (action.op != Op::kB || action.part != part) {
+      split.push_back(action);
+      continue;
+    }
+    for (const Op half : {Op::kI, Op::kW}) {
+      action.op = half;
+      split.push_back(action);
+    }
+  }
+  list = std::move(split);
+}
+
+// Each half of a micro-batch has a backward of its own, whole or split.
+TEST(Parity, OneHalfOfABackwardMayBeSplit) {
+  const ScheduleSpec spec{
+      .scheme = "chimera", .depth = 2, .micros = 2, .scale = Scale::kHalving};
+  for (const int split : {0, 1}) {
+    Schedule schedule = make_schedule(spec).value();
+    for (ActionList& list : schedule.actions) split_backwards(list, split);
+    RunConfig config = config_of(spec, {});
+    config.schedule.file = ::testing::TempDir() + "halves.sched";
+    write_file(config.schedule.file, to_sched(schedule));
+    SCOPED_TRACE(split);
+    expect_exact(*setup_of(config));
+  }
+}
+
 // Gradients on the weights of as many updates ago as the papers say.
 TEST(Parity, AsynchronousSchemesAreAsStaleAsTheySay) {
   for (const char* scheme : {"pipedream", "pipedream-2bw"}) {

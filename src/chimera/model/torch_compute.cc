@@ -110,7 +110,7 @@ class TorchCompute final : public StageCompute {
   MicroIndex index_;
   std::optional<HeldStages> stages_;
   std::map<int, const TorchWeights*> newest_;  // by stage; not owned
-  std::vector<bool> is_split_;                 // [cell]: I and W
+  std::vector<bool> is_split_;                 // [gradient]: I and W
   bool updates_each_micro_ = false;            // PipeDream
   bool is_asynchronous_ = false;
   bool vote_gates_update_ = false;
@@ -126,7 +126,7 @@ TorchCompute::TorchCompute(const TorchComputeOptions& options, int rank)
       rank_(rank),
       place_(place_of(options.schedule, rank)),
       index_(options.schedule),
-      is_split_(index_.cells(), false),
+      is_split_(index_.size(), false),
       is_asynchronous_(chimera::is_asynchronous(options.schedule)) {
   at::set_num_threads(options_.threads);
   stages_.emplace(options_, rank);
@@ -144,7 +144,7 @@ void TorchCompute::note_list() {
   vote_gates_update_ = vote_gates_updates(list);
   for (const Action& action : list) {
     if (action.op == Op::kI) {
-      is_split_[index_.cell(action.stage, action.micro)] = true;
+      is_split_[index_.made_by(action)] = true;
     }
     if (action.op == Op::kU && action.micro != kNone) {
       updates_each_micro_ = true;
@@ -199,7 +199,6 @@ std::vector<at::Tensor> TorchCompute::build_graphs(const Work& work,
   std::vector<at::Tensor> outputs;
   const int num_parts = parts(work);
   const std::int64_t samples = options_.micro_batch / num_parts;
-  const bool split = is_split_[index_.cell(work.stage, work.micro)];
   const TensorBatch whole = batches_->read(work);
   for (int part = 0; part < num_parts; ++part) {
     auto graph = std::make_unique<StageGraph>();
@@ -209,6 +208,7 @@ std::vector<at::Tensor> TorchCompute::build_graphs(const Work& work,
                          .requires_grad_(true);
     }
     const TensorBatch batch = slice(whole, part * samples, samples);
+    const bool split = is_split_[index_.gradient(work.stage, work.micro, part)];
     const at::Tensor output =
         stages_->at(work.stage)
             .run(graph->input, *stash.weights,

@@ -11,6 +11,18 @@
 namespace chimera {
 namespace {
 
+// REQUIRES: every worker in the placement is there.
+std::string idle_worker_error(const Placement& placement) {
+  std::vector<bool> holds(placement.workers, false);
+  for (const std::vector<int>& row : placement.worker_of) {
+    for (const int worker : row) holds[worker] = true;
+  }
+  const auto idle = std::find(holds.begin(), holds.end(), false);
+  if (idle == holds.end()) return {};
+  return "worker " + std::to_string(idle - holds.begin()) +
+         " holds no stage; every worker must hold one";
+}
+
 // The schedule's own numbers, before anything is counted with them. A file may
 // claim any counts; everything after this is bounded by what is really there.
 std::string shape_error(const Schedule& schedule) {
@@ -54,7 +66,7 @@ std::string shape_error(const Schedule& schedule) {
            " forwards are needed, but there are only " +
            std::to_string(actions) + " actions in all";
   }
-  return {};
+  return idle_worker_error(placement);
 }
 
 void check_cap(const Schedule& schedule, double cap,

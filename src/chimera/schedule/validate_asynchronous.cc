@@ -1,11 +1,14 @@
 // The rules about updates of PipeDream and PipeDream-2BW, which have several a
 // step and gradients in flight over step boundaries.
+#include <algorithm>
+
 #include "chimera/schedule/cell.h"
 #include "chimera/schedule/validate_rules.h"
 
 namespace chimera::validating {
 
-// Per worker and stage, what touches its gradient, in list order.
+// Per worker and stage, what reads its weights or touches its gradient, in list
+// order.
 void Rules::check_asynchronous_updates() {
   std::vector<std::map<int, std::vector<int>>> touching(schedule_.workers());
   for (const std::vector<int>& row : schedule_.placement.worker_of) {
@@ -18,7 +21,8 @@ void Rules::check_asynchronous_updates() {
          ++node) {
       const Action& action = at(node);
       if (bad_[node]) continue;
-      if (gives_weight_gradient(action.op) || action.op == Op::kU) {
+      if (action.op == Op::kF || gives_weight_gradient(action.op) ||
+          action.op == Op::kU) {
         touching[worker][action.stage].push_back(node);
       } else if (action.op == Op::kG && !holders_.empty()) {
         const int stage = schedule_.groups[action.group].members[0].stage;
@@ -33,8 +37,7 @@ void Rules::check_asynchronous_updates() {
 
 // PipeDream: every weight gradient is followed at once (as far as its stage
 // goes) by its own sum, if there are several copies, and its own update.
-// 2BW: one sum and update a step; the gradients before it in the list are of
-// its step, those after it of the next.
+// 2BW: one sum and update a step.
 void Rules::check_stage_sequence(int worker, int stage,
                                  const std::vector<int>& nodes) {
   const bool each_micro = schedule_.scheme == "pipedream";
@@ -44,6 +47,7 @@ void Rules::check_stage_sequence(int worker, int stage,
   int sum_open = kNone;  // a started sum, until it is applied
   for (const int node : nodes) {
     const Action& action = at(node);
+    if (action.op == Op::kF) continue;
     const int expected_micro =
         each_micro && pending != kNone ? at(pending).micro : kNone;
     if (gives_weight_gradient(action.op)) {
@@ -79,19 +83,30 @@ void Rules::check_stage_sequence(int worker, int stage,
                        std::to_string(updates) + " updates a step, needs " +
                        std::to_string(expected));
   }
-  if (each_micro) return;
-  const Action* update = nullptr;
-  for (const int node : nodes) {
-    if (at(node).op == Op::kU) update = &at(node);
-  }
-  if (update == nullptr) return;
-  bool before = true;
+  if (!each_micro) check_double_buffer(nodes);
+}
+
+// 2BW: the gradients before the update in the list are of its step, those after
+// it of the next. A forward of step k runs on the weights of k - 1 updates, and
+// the two newest versions are kept: k or k - 1 updates must have been there.
+// (More cannot be, as step k's own needs its backward.)
+void Rules::check_double_buffer(const std::vector<int>& nodes) {
+  const auto found = std::find_if(nodes.begin(), nodes.end(), [&](int node) {
+    return at(node).op == Op::kU && !bad_[node];
+  });
+  if (found == nodes.end()) return;
+  const int update = *found;
   for (const int node : nodes) {
     const Action& action = at(node);
-    if (action.op == Op::kU) before = false;
-    if (!gives_weight_gradient(action.op)) continue;
-    if (action.step != update->step + (before ? 0 : 1)) {
+    const int next_update = at(update).step + (node > update ? 1 : 0);
+    if (gives_weight_gradient(action.op) && action.step != next_update) {
       report("E312", node, "belongs to another step than its update");
+    }
+    const bool too_late = action.step > next_update + 1 && !bad_[update];
+    if (action.op == Op::kF && too_late) {
+      report("E312", update,
+             "comes too late for " + name(node) +
+                 ", which runs on weights that are one update behind");
     }
   }
 }

@@ -100,6 +100,7 @@ class Rules {
   void check_update(int worker, int stage, int node);
   void check_stage_sequence(int worker, int stage,
                             const std::vector<int>& nodes);
+  void check_double_buffer(const std::vector<int>& nodes);
 
   [[nodiscard]] std::string describe_cycle(const std::vector<int>& cycle) const;
 

@@ -21,7 +21,8 @@ void Rules::file_sum(int node) {
   if (!fresh) report("E304", node, "is there already: " + name(entry->second));
 }
 
-// A group holds all holders of one stage, or (tied weights) of several.
+// A group holds all holders of one stage, or of the two that a tied weight is
+// shared by: the first and the last.
 std::string Rules::group_error(const SumGroup& group) const {
   std::set<int> stages;
   std::set<Member> members;
@@ -36,6 +37,9 @@ std::string Rules::group_error(const SumGroup& group) const {
   if (members.empty()) return "has no members";
   if (members.size() != stages.size() * schedule_.pipes()) {
     return "must hold every holder of its stages";
+  }
+  if (stages.size() > 1 && stages != std::set<int>{0, schedule_.stages() - 1}) {
+    return "ties other stages than the first and the last";
   }
   if (!std::is_sorted(group.members.begin(), group.members.end())) {
     return "must list its members by pipe, then stage";

@@ -132,6 +132,71 @@ TEST(Validate, TrustsNoCount) {
   EXPECT_THAT(reasons(schedule), ElementsAre(HasSubstr("worker 7")));
 }
 
+TEST(Validate, RejectsAWorkerWithoutAStage) {
+  EXPECT_THAT(reasons(parse("depth 2\nmicros 1\npipe 0: 0 0\n"
+                            "worker 0: 0F0 1F0 1B0 0B0\nworker 1:\n")),
+              ElementsAre("error[E300]: worker 1 holds no stage; every worker "
+                          "must hold one"));
+}
+
+// Only the first and the last stage share a weight.
+TEST(Validate, RejectsASumThatTiesOtherStages) {
+  Schedule schedule =
+      lower(make_schedule({.scheme = "1f1b", .depth = 4, .micros = 1}).value(),
+            {.tied = true});
+  ASSERT_THAT(reasons(schedule), IsEmpty());
+  ASSERT_EQ(schedule.groups[0].members, (std::vector<Member>{{0, 0}, {0, 3}}));
+  schedule.groups[0].members = {{0, 1}, {0, 2}};
+  for (const int end : {0, 3}) {
+    ActionList& from = schedule.actions[end];
+    const auto sum =
+        std::find_if(from.begin(), from.end(),
+                     [](const Action& action) { return action.op == Op::kG; });
+    ActionList& to = schedule.actions[end == 0 ? 1 : 2];
+    const auto update =
+        std::find_if(to.begin(), to.end(),
+                     [](const Action& action) { return action.op == Op::kU; });
+    to.insert(update, *sum);
+    from.erase(sum);
+  }
+  EXPECT_THAT(reasons(schedule),
+              ElementsAre(HasSubstr("E311]: group 0 ties other stages than "
+                                    "the first and the last")));
+}
+
+// The two newest versions of the weights are kept. Step k runs on those of
+// k - 1 updates, so the update of step k - 2 must be done by then.
+TEST(Validate, RejectsUpdatesThatLagBehindTheDoubleBuffer) {
+  const auto reasons_of_rows = [](const char* rows) {
+    return reasons(parse_csv(rows, "test").value());
+  };
+  EXPECT_THAT(reasons_of_rows("0F0,0B0~1,0U~1\n1F0,1B0,1U\n"), IsEmpty());
+  EXPECT_THAT(reasons_of_rows("0B0~2,0U~2,0F0\n1F0,1B0~1,1U~1\n"), IsEmpty());
+  EXPECT_THAT(
+      reasons_of_rows("0F0,0B0~2,0U~2\n1F0,1B0~1,1U~1\n2F0,2B0,2U\n"),
+      ElementsAre(HasSubstr("E312] worker 0, action 2 (0U~2): comes too late "
+                            "for 0F0 (worker 0, action 0)")));
+  EXPECT_THAT(reasons_of_rows("0B0~3,0U~3,0F0\n1F0,1B0~2,1U~2\n"),
+              ElementsAre(HasSubstr("(0U~3): comes too late for 0F0"),
+                          HasSubstr("(1U~2): comes too late for 1F0")));
+}
+
+TEST(Validate, AcceptsEvery2bwThatIsMade) {
+  for (int depth = 1; depth <= 9; ++depth) {
+    for (int micros = depth; micros <= 2 * depth + 1; ++micros) {
+      for (const int width : {1, 2}) {
+        const Schedule schedule = make_schedule({.scheme = "pipedream-2bw",
+                                                 .depth = depth,
+                                                 .micros = micros,
+                                                 .width = width})
+                                      .value();
+        EXPECT_THAT(reasons(schedule), IsEmpty());
+        EXPECT_THAT(reasons(lower(schedule)), IsEmpty());
+      }
+    }
+  }
+}
+
 TEST(Validate, KeepsListsShort) {
   Schedule schedule =
       make_schedule({.scheme = "gpipe", .depth = 4, .micros = 200}).value();
