@@ -61,7 +61,7 @@ class ThreadsWorld::Shared {
 
   void start_collective(const CollectiveId& id, std::span<const int> members,
                         int rank, const NumberBuffer& buffer) {
-    std::vector<NumberBuffer> buffers;
+    std::optional<CollectiveJob> job;
     {
       const std::lock_guard lock(mutex_);
       if (aborted_) return;
@@ -69,13 +69,16 @@ class ThreadsWorld::Shared {
       gathering.open(members.size());
       gathering.give(position(members, rank), buffer);
       if (gathering.missing > 0) return;
-      buffers = gathering.all();
+      std::vector<NumberBuffer> buffers = gathering.all();
       collectives_.erase(id);
+      // It throws if members contradict each other: abort() must not wait for
+      // what will never run.
+      job.emplace(id.kind, std::move(buffers));
       ++running_;
     }
     const Span planned = links.sum(members, buffer.bytes());
     const std::vector<int> ranks(members.begin(), members.end());
-    pool.run(CollectiveJob(id.kind, std::move(buffers)), [=, this] {
+    pool.run(std::move(*job), [=, this] {
       const Span span{planned.start, std::max(planned.end, Clock::now())};
       for (const int member : ranks) {
         mailboxes[member].put_collective(id, span);

@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+#include <memory>
 #include <numeric>
 #include <thread>
 #include <vector>
 
+#include "chimera/base/check.h"
 #include "chimera/comm/comm_error.h"
 
 namespace chimera {
@@ -157,6 +160,25 @@ TEST(ThreadsWorld, AbortWakesEveryWaiterAtOnce) {
       EXPECT_STREQ(error.what(), "disk on fire");
     }
   });
+}
+
+// A collective whose members contradict each other is our own mistake, and must
+// end the run all the same.
+TEST(ThreadsWorld, AbortDoesNotWaitForACollectiveThatNeverBegan) {
+  // Shared with the thread, which a failure of this test leaves behind.
+  const auto world = std::make_shared<ThreadsWorld>(ThreadsOptions{.ranks = 2});
+  const std::vector<int> members = {0, 1};
+  std::vector<float> numbers(3);
+  world->at(0).start_collective({}, members, {&numbers[0], 1});
+  EXPECT_THROW(world->at(1).start_collective({}, members, {&numbers[1], 2}),
+               InternalError);
+  std::promise<void> aborted;
+  std::future<void> end = aborted.get_future();
+  std::thread([world, aborted = std::move(aborted)]() mutable {
+    world->at(1).abort("members differ");
+    aborted.set_value();
+  }).detach();
+  EXPECT_EQ(end.wait_for(std::chrono::seconds(10)), std::future_status::ready);
 }
 
 TEST(ThreadsWorld, ProgressOfOthersIsSeen) {
