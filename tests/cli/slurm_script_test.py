@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 import unittest
 
 from program import CHIMERA, ROOT, Base
@@ -134,6 +135,43 @@ class InitSlurm(Base):
                 "init", "slurm", "-c", self.file("run.toml", self.RUN),
                 "--set", override)
             self.assertEqual(set(codes), {code}, override)
+
+    def test_ties_of_a_model_to_be_read_are_left_to_the_run(self):
+        """Only the directory says, and it need not be here."""
+        def refused(*flags):
+            return self.refused("init", "slurm", "-c", config, *flags)[0]
+        for flags, wrong in ([], "true"), (["--tied"], "false"):
+            path = self.file("lowered.sched", self.ok(
+                "schedule", "1f1b", "--depth", 4, "--micros", 4, "--lowered",
+                "--format", "sched", *flags))
+            config = self.file("hf.toml", f"""
+                [model]
+                kind = "gpt2"
+                init = "nowhere"
+                [schedule]
+                file = "{path}"
+                micro_batch = 1
+                [train]
+                steps = 3
+                lr = 1e-3
+                [data]
+                path = "text.txt"
+                """)
+            script = self.ok("init", "slurm", "-c", config)
+            self.assertEqual(self.options(script)["ntasks"], "4")
+            self.assertEqual(refused("--set", "model.tie_embeddings=" + wrong),
+                             ["E570"])
+        config = self.file("run.toml", self.RUN.replace("width = 2", ""))
+        self.assertEqual(refused("--set", f'schedule.file="{path}"'), ["E570"])
+
+    def test_a_working_directory_that_is_gone(self):
+        path = self.file("run.toml", self.RUN)
+        run = subprocess.run(
+            ["sh", "-c", 'cd "$0" && rmdir "$0" && exec "$@"',
+             tempfile.mkdtemp(), CHIMERA, "init", "slurm", "-c", path],
+            text=True, capture_output=True)
+        self.assertEqual((run.returncode, run.stdout), (8, ""), run.stderr)
+        self.assertRegex(run.stderr, "^error: .*No such file or directory")
 
     def test_something_is_missing(self):
         self.assertEqual(self.refused("init")[0], ["E402", "E402"])

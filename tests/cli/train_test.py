@@ -134,6 +134,21 @@ class Calibrate(Base):
             self.assertAlmostEqual(worker["peak_bytes"] / bytes_taken, 1,
                                    delta=0.05)
 
+    def test_a_tied_model_that_is_read(self):
+        """Its directory says that the schedule's tied sum is right."""
+        self.trained()
+        order = self.folder / "tied.sched"
+        made = self.chimera("schedule", "1f1b", "--depth", 2, "--micros", 2,
+                            "--tied", "--lowered", "--format", "sched", "-o",
+                            order)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        config = self.folder / "tied.toml"
+        config.write_text(
+            f'[model]\nkind="gpt2"\nseq=16\ninit="{self.run_dir}/weights"\n'
+            f'[schedule]\nfile="{order}"\nmicro_batch=1\n')
+        run = self.chimera("calibrate", "-c", config, "--micro-batches", "1")
+        self.assertEqual(run.returncode, 0, run.stderr)
+
     def test_what_cannot_be_measured(self):
         emulated = self.folder / "emulated.toml"
         emulated.write_text(EMULATED + REST)
@@ -221,6 +236,12 @@ class Train(Base):
         again = self.chimera("export", self.run_dir, "-o", out)
         self.assertEqual(again.returncode, 3)
         self.assertIn("error[E543]", again.stderr)
+
+    def test_a_path_that_cannot_be_exported(self):
+        for run_dir in (self.folder / "nothing", self.folder / ("x" * 300)):
+            run = self.chimera("export", run_dir, "-o", self.folder / "hf")
+            self.assertEqual(run.returncode, 3, run.stderr)
+            self.assertIn("error[E528]", run.stderr)
 
     def test_an_exported_model_trains_on(self):
         self.trained()

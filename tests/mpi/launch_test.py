@@ -368,6 +368,16 @@ class Launchers(Base):
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assertIn("2 workers as threads", run.stderr)
 
+    def test_srun_with_pmix_may_have_started_one(self):
+        verify = [CHIMERA, "verify", "-c", self.gpt2]
+        for tasks, code in ("1", 0), ("2", 2):
+            srun = {"PMIX_RANK": "0", "SLURM_STEP_ID": "0",
+                    "SLURM_STEP_NUM_TASKS": tasks}
+            for arguments in verify, self.train("run.transport=threads"):
+                run = self.alone(*arguments, **srun)
+                self.assertEqual(run.returncode, code, run.stderr)
+                self.assertEqual("error[E571]" in run.stderr, code == 2)
+
     def test_what_runs_in_one_process_is_refused_by_each(self):
         verify = [CHIMERA, "verify", "-c", self.gpt2]
         for what, arguments in (

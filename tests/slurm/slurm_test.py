@@ -137,6 +137,16 @@ class Job(unittest.TestCase):
                          {"state": "done", "step": 12000, "exit": 0})
         self.assertGreater(self.log(job).count("going on after step"), 0)
 
+    def test_one_task_with_pmix(self):
+        """A rank for train, a process of its own for verify."""
+        (self.folder / "run.toml").write_text(REAL.format(steps=2).replace(
+            "depth = 4", 'scheme = "1f1b"\ndepth = 1'))
+        for command in (["train", "--run-dir", "one"], ["verify"]):
+            run = cluster.run("srun", "--mpi=pmix", "-n", 1, CHIMERA, *command,
+                              "-c", "run.toml", cwd=self.folder, check=False)
+            self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertTrue((self.folder / "one" / "weights").exists())
+
     def test_srun_without_pmix_is_refused(self):
         # Else each process would train all of the model by itself.
         run = cluster.run("srun", "-n", 4, "-N", 2, "--ntasks-per-node", 2,

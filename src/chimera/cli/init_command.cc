@@ -136,8 +136,10 @@ void InitCommand::read_run(SlurmJob& job, Values& values) const {
                              "starts one process a worker",
                    .hint = "leave it out"});
   }
-  // What a Hugging Face directory says about ties is checked by the run.
-  const bool tied = run->model.tie_embeddings.value_or(false);
+  // What a Hugging Face directory says about ties is checked by the run. An
+  // emulated model has none.
+  std::optional<bool> tied = run->model.tie_embeddings;
+  if (run->model.init.empty()) tied = tied.value_or(false);
   const Result<Schedule> schedule = make_run_schedule(*run, {.tied = tied});
   if (!schedule) return values.refuse(schedule.errors());
   describe(job, *run, *schedule);

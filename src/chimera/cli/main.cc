@@ -1,5 +1,6 @@
 // chimera: one binary, one file per subcommand. This is the one place where
 // what went wrong becomes an exit code.
+#include <filesystem>
 #include <iostream>
 #include <new>
 
@@ -52,6 +53,9 @@ int main(int argc, char** argv) {
   try {
     return chimera::run(argc, argv);
   } catch (const chimera::IoError& error) {
+    std::cerr << "error: " << error.what() << '\n';
+    return chimera::kExitDisk;
+  } catch (const std::filesystem::filesystem_error& error) {
     std::cerr << "error: " << error.what() << '\n';
     return chimera::kExitDisk;
   } catch (const std::bad_alloc&) {

@@ -146,6 +146,10 @@ Diagnostics check_replan(const ScheduleConfig& config,
            .hint = "use schedule.scheme = \"planned\""}};
 }
 
+bool sums_tied_weight(const Schedule& schedule) {
+  return std::any_of(schedule.groups.begin(), schedule.groups.end(), is_tied);
+}
+
 // A lowered file is run as it stands, so it must do what run.toml asks for.
 Diagnostics check_lowered(const RunConfig& config, const Schedule& lowered,
                           bool tied) {
@@ -160,8 +164,7 @@ Diagnostics check_lowered(const RunConfig& config, const Schedule& lowered,
                       .hint = "give a compute-only file: it is lowered as "
                               "run.toml says"});
   };
-  const bool sums_tied =
-      std::any_of(lowered.groups.begin(), lowered.groups.end(), is_tied);
+  const bool sums_tied = sums_tied_weight(lowered);
   const ActionList& list = lowered.actions[0];
   const bool recomputes =
       std::any_of(list.begin(), list.end(),
@@ -247,7 +250,8 @@ Result<Schedule> make_run_schedule(const RunConfig& config,
   Result<Schedule> schedule =
       is_read ? read_schedule(asked) : make_schedule(spec_of(asked));
   if (!schedule) return schedule;
-  const bool tied = options.tied && schedule->stages() > 1;
+  const bool tied = options.tied.value_or(sums_tied_weight(*schedule)) &&
+                    schedule->stages() > 1;
   Diagnostics errors = check_asynchronous(config, *schedule, tied);
   for (const Diagnostics& more :
        {check_emulated(config, *schedule), check_halves(config, *schedule),

@@ -1,6 +1,7 @@
 // The schedule that a run.toml asks for, lowered and proven. Torch-free.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "chimera/base/result.h"
@@ -11,7 +12,9 @@
 namespace chimera {
 
 struct RunScheduleOptions {
-  bool tied = false;  // the model's first and last stage share a weight
+  // The model's first and last stage share a weight. Absent: only model.init
+  // knows, and has not been asked; then what a lowered file has is right.
+  std::optional<bool> tied = false;
   // What a planned order is planned for; null: the times of emulated stages,
   // else F = I = W.
   const Costs* costs = nullptr;

@@ -147,8 +147,9 @@ Result<Ready> prepare(const RunRequest& request, bool as_ranks) {
   RunSetup setup;
   setup.config = *config;
   values.refuse(set_up_model(setup));
+  // model.init has settled by now whether the embeddings are tied.
   const Result<Schedule> lowered = make_run_schedule(
-      *config, {.tied = config->model.tie_embeddings.value_or(false)});
+      setup.config, {.tied = setup.config.model.tie_embeddings});
   if (!lowered) values.refuse(lowered.errors());
   Ready ready;
   ready.options.micro_batches =

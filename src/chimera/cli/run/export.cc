@@ -1,5 +1,6 @@
 // chimera export: the weights of a run as a Hugging Face directory.
 #include <filesystem>
+#include <system_error>
 
 #include "chimera/cli/console.h"
 #include "chimera/cli/exit_codes.h"
@@ -23,11 +24,13 @@ int run_export(const RunRequest& request) {
     values.refuse({.code = "E402", .found = "-o", .needed = "is missing"});
   }
   if (!values.errors().empty()) return print_errors(values.errors());
-  if (!std::filesystem::exists(request.run_dir + "/weights")) {
+  std::error_code error;
+  if (!std::filesystem::exists(request.run_dir + "/weights", error)) {
+    const std::string why = error ? " (" + error.message() + ")" : "";
     return print_run_errors(
         {{.code = "E528",
           .where = request.run_dir,
-          .found = "no weights/",
+          .found = "no weights/" + why,
           .needed = "to export",
           .hint = "it is written when a run ends; state.json says how it "
                   "went"}});

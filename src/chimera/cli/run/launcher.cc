@@ -64,9 +64,11 @@ Result<bool> is_mpi_rank(TransportKind asked, Launcher launcher) {
 }
 
 Diagnostics check_single(const std::string& command, Launcher launcher) {
+  // Other launchers than srun set PMIX_RANK too, and do not say how many they
+  // have started: taken for several.
   const bool several =
-      launcher == Launcher::kSrun || launcher == Launcher::kSrunPlain ||
-      launcher == Launcher::kTorchrun ||
+      launcher == Launcher::kSrunPlain || launcher == Launcher::kTorchrun ||
+      (launcher == Launcher::kSrun && number("SLURM_STEP_NUM_TASKS") != 1) ||
       (launcher == Launcher::kMpirun && number("OMPI_COMM_WORLD_SIZE") > 1);
   if (!several) return {};
   return {refuse(
