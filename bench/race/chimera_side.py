@@ -13,10 +13,10 @@ MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to",
 
 
 def run_toml(task, name):
-    """What a user would write for this task; `name` is a scheme, or a scheme
-    and the shape in which two chunks of each pipe lie on the workers."""
-    scheme, _, shape = name.partition(" ")
-    chunks = ["chunks = 2", f'shape = "{shape}"'] if shape else []
+    """What a user would write for this task; `name` is a scheme, or a scheme,
+    a shape and how many chunks of each pipe a worker holds in it."""
+    scheme, *shape = name.split()
+    chunks = [f'shape = "{shape[0]}"', f"chunks = {shape[1]}"] if shape else []
     lines = ["[schedule]", f'scheme = "{scheme}"', *chunks,
              f"depth = {task.depth}", f"micros = {task.micros}",
              f"micro_batch = {task.micro_batch}",
