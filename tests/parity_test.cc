@@ -56,6 +56,10 @@ struct Share {
   std::vector<ScheduleSpec> layouts;
 };
 
+void PrintTo(const Share& share, std::ostream* out) {
+  *out << share.layouts.size() << " layouts";
+}
+
 std::vector<Share> synchronous_layouts() {
   std::vector<Share> shares;
   int number = 0;
