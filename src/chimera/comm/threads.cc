@@ -76,16 +76,20 @@ class ThreadsWorld::Shared {
       job.emplace(id.kind, std::move(buffers));
       ++running_;
     }
-    const Span planned = links.sum(members, buffer.bytes());
-    const std::vector<int> ranks(members.begin(), members.end());
-    pool.run(std::move(*job), [=, this] {
-      const Span span{planned.start, std::max(planned.end, Clock::now())};
-      for (const int member : ranks) {
-        mailboxes[member].put_collective(id, span);
-      }
-      const std::lock_guard lock(mutex_);
-      if (--running_ == 0) idle_.notify_all();
-    });
+    try {
+      const Span planned = links.sum(members, buffer.bytes());
+      const std::vector<int> ranks(members.begin(), members.end());
+      pool.run(std::move(*job), [=, this] {
+        const Span span{planned.start, std::max(planned.end, Clock::now())};
+        for (const int member : ranks) {
+          mailboxes[member].put_collective(id, span);
+        }
+        end_collective();
+      });
+    } catch (...) {  // out of memory: it will never run
+      end_collective();
+      throw;
+    }
   }
 
   // No collective begins after this, and those that ran have ended.
@@ -140,6 +144,11 @@ class ThreadsWorld::Shared {
   std::vector<std::atomic<std::uint64_t>> progress;
 
  private:
+  void end_collective() {
+    const std::lock_guard lock(mutex_);
+    if (--running_ == 0) idle_.notify_all();
+  }
+
   static std::size_t position(std::span<const int> members, int rank) {
     const auto found = std::find(members.begin(), members.end(), rank);
     CHIMERA_CHECK(found != members.end(), "not a member of its collective");
