@@ -5,6 +5,7 @@
 
 #include "chimera/cli/console.h"
 #include "chimera/cli/exit_codes.h"
+#include "chimera/cli/run/background_stderr.h"
 #include "chimera/cli/run/launcher.h"
 #include "chimera/cli/run/mpi_run.h"
 #include "chimera/cli/run/resume_point.h"
@@ -66,6 +67,7 @@ Diagnostic no_directory() {
 }  // namespace
 
 int run_train(const RunRequest& request) {
+  const BackgroundStderr background;
   Result<RunConfig> config = read_run_config(request);
   if (config) {
     RunConfig resolved = *config;

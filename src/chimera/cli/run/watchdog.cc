@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "chimera/cli/exit_codes.h"
+#include "chimera/cli/run/background_stderr.h"
 
 namespace chimera {
 
@@ -25,6 +26,7 @@ Watchdog::Watchdog(std::string what, std::chrono::duration<double> deadline,
         } else {
           std::cerr << "error: " + text + "\n";
         }
+        flush_stderr(std::chrono::seconds(1));
         _exit(kExitTimeout);
       }) {}
 
