@@ -5,7 +5,8 @@ usage: recover_test.py CHIMERA_BINARY [--kills N] [--seed S]
 
 Trains GPT-2 on four ranks under mpirun with run.recover and without any
 periodic checkpoint, and at a random moment kills one of them, or stops it, so
-that it falls silent as one whose host is gone. The others must leave a complete
+that it falls silent as one whose host is gone, or lets it run out of memory. The
+others must leave a complete
 checkpoint and state.json = saved; and the resumed run must end with the bits of
 one that nobody disturbed.
 """
@@ -25,28 +26,13 @@ STEPS = 60
 SETTINGS = ["run.recover=true", f"train.steps={STEPS}"]
 # How to lose a rank, and a time-out that does not keep the test waiting.
 LOSSES = [("killed", signal.SIGKILL, []),
-          ("stopped", signal.SIGSTOP, ["run.timeout_s=4"])]
+          ("stopped", signal.SIGSTOP, ["run.timeout_s=4"]),
+          ("out of memory", signal.SIGUSR2, [])]
 
 
 class Killer(runs.Runs):
     def runTest(self):
         pass
-
-    def pids(self, run):
-        """The ranks' processes, by rank, once all are there."""
-        found = {}
-        for stat in pathlib.Path("/proc").glob("[0-9]*/environ"):
-            try:
-                environ = stat.read_bytes().split(b"\0")
-                command = stat.with_name("cmdline").read_bytes()
-            except OSError:
-                continue
-            if run.encode() not in command or b"mpirun" in command:
-                continue
-            for word in environ:
-                if word.startswith(b"OMPI_COMM_WORLD_RANK="):
-                    found[int(word.partition(b"=")[2])] = int(stat.parent.name)
-        return found
 
     def lose(self, name, rank, wait, number, settings):
         """Sends signal `number` to `rank` so many seconds after the first step;
@@ -55,12 +41,10 @@ class Killer(runs.Runs):
         # Time to write; by default mpirun kills two seconds after a death.
         command[1:1] = ["--mca", "odls_base_sigkill_timeout", "5"]
         run = subprocess.Popen(command, text=True, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.PIPE, cwd=self.folder)
-        metrics = self.folder / name / "metrics.jsonl"
-        while not metrics.exists() or not metrics.read_text():
-            self.assertIsNone(run.poll())
-            time.sleep(0.005)
-        pids = self.pids(str(self.folder / name))
+                               stderr=subprocess.PIPE, cwd=self.folder,
+                               env={**os.environ, **self.faults()})
+        self.wait_for_steps(name, 1)
+        pids = self.pids(name)
         self.assertEqual(sorted(pids), list(range(RANKS)))
         time.sleep(wait)
         os.kill(pids[rank], number)
@@ -87,7 +71,7 @@ class Killer(runs.Runs):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("binary")
-    parser.add_argument("--kills", type=int, default=2)
+    parser.add_argument("--kills", type=int, default=3)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     options = parser.parse_args()
     runs.Runs.chimera = os.path.abspath(options.binary)

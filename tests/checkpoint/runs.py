@@ -4,6 +4,7 @@ import os
 import pathlib
 import subprocess
 import tempfile
+import time
 import unittest
 
 CONFIG = """
@@ -55,10 +56,55 @@ class Runs(unittest.TestCase):
             command += ["--set", setting]
         return command + (["--resume"] if resume else [])
 
-    def start(self, *args, **options):
+    def start(self, *args, env=None, **options):
         return subprocess.Popen(self.command(*args, **options), text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                cwd=self.folder)
+                                cwd=self.folder,
+                                env={**os.environ, **(env or {})})
+
+    def wait_for_steps(self, name, steps):
+        """Until so many steps of a run that was just started are done."""
+        path = self.folder / name / "metrics.jsonl"
+        while not path.exists() or len(path.read_text().splitlines()) < steps:
+            time.sleep(0.005)
+
+    def pids(self, name):
+        """The processes of a run's ranks, by rank."""
+        run = str(self.folder / name).encode()
+        found = {}
+        for stat in pathlib.Path("/proc").glob("[0-9]*/environ"):
+            try:
+                environ = stat.read_bytes().split(b"\0")
+                command = stat.with_name("cmdline").read_bytes()
+            except OSError:
+                continue
+            if run not in command or b"mpirun" in command:
+                continue
+            for word in environ:
+                if word.startswith(b"OMPI_COMM_WORLD_RANK="):
+                    found[int(word.partition(b"=")[2])] = int(stat.parent.name)
+        return found
+
+    def faults(self, **settings):
+        """An environment in which faults.c is loaded, with its settings."""
+        library = self.folder / "faults.so"
+        if not library.exists():
+            source = pathlib.Path(__file__).with_name("faults.c")
+            subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library,
+                            source, "-ldl"], check=True)
+        return {"LD_PRELOAD": str(library),
+                **{key: str(value) for key, value in settings.items()}}
+
+    def tmpfs(self, size, name="disk"):
+        """A disk of its own, of this size."""
+        place = self.folder / name
+        place.mkdir()
+        made = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}",
+                               "tmpfs", place])
+        if made.returncode != 0:
+            self.skipTest("not allowed to mount")
+        self.addCleanup(subprocess.run, ["umount", place])
+        return place
 
     def train(self, *args, code=0, env=None, **options):
         """Runs to the end; returns what it said."""

@@ -5,12 +5,20 @@
 
 #include <chrono>
 #include <filesystem>
+#include <iostream>
 
 #include "chimera/base/files.h"
 #include "chimera/cli/exit_codes.h"
+#include "chimera/cli/run/background_stderr.h"
 #include "chimera/exec/progress.h"
 
 namespace chimera {
+namespace {
+
+// For what was said to be written, before the process is gone.
+constexpr std::chrono::milliseconds kLastMoment{1000};
+
+}  // namespace
 
 std::string LastWords::text(const Ending& ending,
                             std::uint64_t progress) const {
@@ -18,13 +26,14 @@ std::string LastWords::text(const Ending& ending,
   const std::string here =
       me + ", " +
       describe_progress(options_.schedule, options_.rank, progress) + ": ";
-  if (ending.lost == options_.rank) {
+  const bool is_found_lost = ending.lost >= 0 && !ending.is_self_reported();
+  if (is_found_lost && ending.lost == options_.rank) {
     return here + fmt::format(
                       "was not heard by {} for {:.1f} s, which has "
                       "ended the run: was it stopped?",
                       options_.rank_names[ending.origin], ending.silent_s);
   }
-  if (ending.lost >= 0) {
+  if (is_found_lost) {
     const std::string how =
         ending.is_dead ? "its process has died"
                        : fmt::format(
@@ -66,13 +75,10 @@ void LastWords::speak(const Ending& ending) {
       transport == nullptr ? 0 : transport->progress_of(options_.rank);
   steps_ = steps_before(progress);
   // Who was thought dead and wakes up has nothing to add to what others wrote.
-  leaves_state_ = ending.lost != options_.rank;
+  leaves_state_ = ending.lost != options_.rank || ending.is_self_reported();
   const std::string said = text(ending, progress);
-  // One write, so that lines of several ranks do not mix.
-  const std::string line = "error: " + said + "\n";
-  if (write(STDERR_FILENO, line.data(), line.size()) < 0) {
-    // The files below say it, too.
-  }
+  // In one piece, so that lines of several ranks do not mix.
+  std::cerr << "error: " + said + "\n";
   options_.flights.write(options_.run_dir, options_.rank_names, said);
   leave_state({"failed", steps_, ending.exit_code});
   settle();
@@ -81,11 +87,13 @@ void LastWords::speak(const Ending& ending) {
 // The code may have changed since it spoke.
 void LastWords::leave(int exit_code) const {
   leave_state({"failed", steps_, exit_code});
+  flush_stderr(kLastMoment);
   _exit(exit_code);
 }
 
 void LastWords::leave_saved(int steps) const {
   leave_state({"saved", steps, kExitSaved});
+  flush_stderr(kLastMoment);
   _exit(kExitSaved);
 }
 
@@ -112,10 +120,7 @@ void LastWords::warn() {
       describe_progress(options_.schedule, options_.rank, progress) +
       "; if the launcher kills it now, what came after the last checkpoint is "
       "lost (kill -USR1 waits for the step)";
-  const std::string line = "warning: " + said + "\n";
-  if (write(STDERR_FILENO, line.data(), line.size()) < 0) {
-    // The files below say it, too.
-  }
+  std::cerr << "warning: " + said + "\n";
   options_.flights.write(options_.run_dir, options_.rank_names, said);
   leave_state({"failed", steps_before(progress), kExitInterrupted});
 }

@@ -1,6 +1,9 @@
 #include "chimera/cli/run/launcher.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <fstream>
 
 namespace chimera {
 namespace {
@@ -90,6 +93,21 @@ std::string name_of(Launcher launcher) {
       return "a shell";
   }
   return "";
+}
+
+bool is_mpirun(int pid) {
+  constexpr std::array<std::string_view, 4> kNames = {"mpirun", "mpiexec",
+                                                      "orterun", "orted"};
+  std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return std::ranges::find(kNames, name) != kNames.end();
+}
+
+// mpirun hands its parameters on in the environment; a second is its default.
+std::chrono::duration<double> mpirun_kill_delay() {
+  const char* given = std::getenv("OMPI_MCA_odls_base_sigkill_timeout");
+  return std::chrono::duration<double>(given == nullptr ? 1 : std::atof(given));
 }
 
 }  // namespace chimera

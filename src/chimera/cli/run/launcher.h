@@ -3,6 +3,7 @@
 // it was not asked for.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "chimera/base/result.h"
@@ -30,5 +31,11 @@ enum class Launcher {
                                        Launcher launcher);
 
 [[nodiscard]] std::string name_of(Launcher launcher);
+
+// Whether the process `pid` of this host is mpirun, or its daemon.
+[[nodiscard]] bool is_mpirun(int pid);
+
+// Time from mpirun's SIGTERM to its SIGKILL.
+[[nodiscard]] std::chrono::duration<double> mpirun_kill_delay();
 
 }  // namespace chimera

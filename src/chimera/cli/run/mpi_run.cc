@@ -11,6 +11,7 @@
 #include "chimera/cli/console.h"
 #include "chimera/cli/exit_codes.h"
 #include "chimera/cli/run/admission.h"
+#include "chimera/cli/run/background_stderr.h"
 #include "chimera/cli/run/failure.h"
 #include "chimera/cli/run/last_words.h"
 #include "chimera/cli/run/rescue.h"
@@ -31,7 +32,10 @@ constexpr int kLastWordStep = (1 << 30) - 20;
 
 Cause cause_of_failure() {
   const Failure failure = current_failure();
-  return {failure.exit_code, failure.text};
+  // Replicas that differ: nobody's weights can be relied upon.
+  return {.exit_code = failure.exit_code,
+          .reason = failure.text,
+          .can_recover = failure.exit_code != kExitNumeric};
 }
 
 // All ranks make their communicators together: MPI waits for each, for ever.
@@ -40,6 +44,12 @@ std::unique_ptr<MpiTransport> make_transport(const MpiOptions& options,
   const Watchdog watchdog("setting up communicators", options.deadline,
                           std::move(say));
   return make_mpi_transport(options);
+}
+
+// Without destructors, which may wait for threads that are stuck.
+[[noreturn]] void leave(int exit_code) {
+  flush_stderr(std::chrono::seconds(1));
+  _exit(exit_code);
 }
 
 // MPI from its beginning to its end around `work`, which gives the exit code.
@@ -59,11 +69,11 @@ int within_session(std::chrono::duration<double> deadline,
   } catch (const TimeoutError& error) {
     std::cerr << fmt::format("error: {}: {}: rank {}\n", host_name(),
                              error.what(), error.peer());
-    _exit(kExitTimeout);
+    leave(kExitTimeout);
   } catch (const std::exception&) {
     const Failure failure = current_failure();
     std::cerr << fmt::format("error: {}: {}\n", host_name(), failure.text);
-    _exit(failure.exit_code);
+    leave(failure.exit_code);
   }
 }
 
@@ -183,11 +193,16 @@ int RankRun::train() {
   MpiOptions options = transport_options();
   std::unique_ptr<MpiTransport> transport;
   std::atomic<MpiTransport*> ready = nullptr;
-  Rescue rescue(admission_.setup->recovers, options.deadline);
+  Rescue rescue({.is_on = admission_.setup->recovers,
+                 .run_dir = admission_.run_dir,
+                 .rank = rank,
+                 .ranks = session_.size(),
+                 .first_step = admission_.setup->start.step,
+                 .patience = options.deadline});
   options.speak = [&](const Ending& ending) {
     words.speak(ending);
     MpiTransport* at_work = ready;
-    if (at_work != nullptr && rescue.begin(ending, rank)) {
+    if (at_work != nullptr && rescue.begin(ending)) {
       at_work->release(ending.reason);
     }
   };
@@ -202,14 +217,16 @@ int RankRun::train() {
   };
   signals_.handle(
       {.on_terminate =
-           [&] {
+           [&](int sender) {
              if (MpiTransport* at_work = ready) {
-               at_work->hurry();
+               if (!is_mpirun(sender)) return;
+               at_work->expect_kill(std::chrono::duration_cast<Clock::duration>(
+                   mpirun_kill_delay()));
                if (is_first()) words.warn();
                return;
              }
              fail(kExitPeer, "asked to end (SIGTERM) before the first step");
-             _exit(kExitPeer);
+             leave(kExitPeer);
            },
        .on_quit =
            [&] { flights.write(admission_.run_dir, rank_names(), "SIGQUIT"); },
@@ -239,11 +256,12 @@ std::string last_word(const Ending& ending, int rank) {
   const auto silence = [&] {
     return fmt::format("not heard for {:.1f} s", ending.silent_s);
   };
-  if (ending.lost == rank) {
+  const bool is_found_lost = ending.lost >= 0 && !ending.is_self_reported();
+  if (is_found_lost && ending.lost == rank) {
     return fmt::format("{} by rank {}: was it stopped?", silence(),
                        ending.origin);
   }
-  if (ending.lost >= 0) {
+  if (is_found_lost) {
     return fmt::format("lost rank {}: {}", ending.lost,
                        ending.is_dead ? "its process has died" : silence());
   }
@@ -267,7 +285,7 @@ MpiOptions work_options(const RankWork& work, const MpiSession& session) {
                 std::cerr << fmt::format("error: rank {} ({}): {}\n", rank,
                                          host_name(), last_word(ending, rank));
               },
-          .leave = [](int exit_code) { _exit(exit_code); }};
+          .leave = leave};
 }
 
 }  // namespace

@@ -1,62 +1,86 @@
 #include "chimera/cli/run/rescue.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <cstdlib>
+#include <iostream>
 #include <thread>
 
+#include "chimera/base/files.h"
 #include "chimera/exec/program.h"
+#include "chimera/train/checkpoint/recovery.h"
 
 namespace chimera {
 
-bool Rescue::begin(const Ending& ending, int rank) {
-  if (!is_on_ || ending.lost < 0 || ending.lost == rank) return false;
+bool Rescue::begin(const Ending& ending) {
+  if (!options_.is_on || ending.lost < 0) return false;
   const std::lock_guard lock(mutex_);
-  lost_ = ending.lost;
-  return true;
+  ending_ = ending;
+  return ending.lost != options_.rank;
 }
 
 int Rescue::lost() const {
   const std::lock_guard lock(mutex_);
-  return lost_;
+  return ending_ ? ending_->lost : -1;
 }
 
 void Rescue::finish(const Recovered& recovered) {
-  const std::string line = fmt::format(
+  std::cerr << fmt::format(
       "saved {} without rank {}: start the run again with --resume\n",
       recovered.path, recovered.rank);
   const std::lock_guard lock(mutex_);
   saved_ = recovered.step;
   is_over_ = true;
-  // One write, so that lines of several ranks do not mix; state.json says it,
-  // too.
-  if (write(STDERR_FILENO, line.data(), line.size()) < 0) lost_ = -1;
   changed_.notify_all();
 }
 
 void Rescue::give_up(const std::string& reason) {
   const std::lock_guard lock(mutex_);
   if (is_over_) return;
-  const std::string line = "error: the run is not saved: " + reason + "\n";
-  if (write(STDERR_FILENO, line.data(), line.size()) < 0) lost_ = -1;
+  std::cerr << "error: the run is not saved: " + reason + "\n";
   is_over_ = true;
   changed_.notify_all();
 }
 
 std::optional<int> Rescue::wait() {
+  const std::optional<Ending> ending = [this] {
+    const std::lock_guard lock(mutex_);
+    return ending_;
+  }();
+  if (!ending) return std::nullopt;
+  const bool is_lost = ending->lost == options_.rank;
+  if (is_lost && !ending->is_self_reported()) return std::nullopt;
+  const std::optional<int> saved =
+      is_lost ? wait_for_others() : wait_for_worker();
+  if (ending->is_self_reported() && saved == options_.first_step) {
+    return std::nullopt;
+  }
+  return saved;
+}
+
+std::optional<int> Rescue::wait_for_worker() {
   std::unique_lock lock(mutex_);
-  if (lost_ < 0) return std::nullopt;
-  changed_.wait_for(lock, patience_, [this] { return is_over_; });
+  changed_.wait_for(lock, options_.patience, [this] { return is_over_; });
   return saved_;
+}
+
+// If this process left now, the launcher would kill the others.
+std::optional<int> Rescue::wait_for_others() const {
+  try {
+    return Recovery({.run_dir = options_.run_dir,
+                     .rank = options_.rank,
+                     .survivors = all_but(options_.rank, options_.ranks),
+                     .patience = options_.patience})
+        .wait_for_survivors();
+  } catch (const IoError&) {
+    return std::nullopt;  // the others say why
+  }
 }
 
 // mpirun sends SIGTERM a second after a death, and SIGKILL so much later.
 std::string Rescue::warning(const RunSetup& setup, Launcher launcher) {
   constexpr double kBytesPerSecond = 1e8;  // of a shared file system
-  const char* given = std::getenv("OMPI_MCA_odls_base_sigkill_timeout");
-  const double grace = 1 + (given != nullptr ? std::atof(given) : 1);
+  const double grace = 1 + mpirun_kill_delay().count();
   const double needed = 1 + static_cast<double>(checkpoint_bytes(setup)) /
                                 num_ranks(setup.schedule) / kBytesPerSecond;
   if (!setup.recovers || launcher != Launcher::kMpirun || needed <= grace) {

@@ -16,18 +16,28 @@ namespace chimera {
 
 class Rescue {
  public:
-  // `patience`: how long the process waits for its worker.
-  Rescue(bool is_on, std::chrono::duration<double> patience)
-      : is_on_(is_on), patience_(patience) {}
+  struct Options {
+    bool is_on = false;
+    std::string run_dir;
+    int rank = 0;
+    int ranks = 1;
+    int first_step = 0;  // steps done when this process started
+    // How long the process waits for its worker, or for the other ranks.
+    std::chrono::duration<double> patience{};
+  };
+  explicit Rescue(Options options) : options_(std::move(options)) {}
 
-  // The run is over. Whether `rank` is to save it with the others.
-  bool begin(const Ending& ending, int rank);
+  // The run is over. Returns whether this rank is to save it with the others.
+  bool begin(const Ending& ending);
   // For the worker: the rank that is lost; -1 if there is nothing to save.
   [[nodiscard]] int lost() const;
   // By the worker: it is saved, or will not be.
   void finish(const Recovered& recovered);
   void give_up(const std::string& reason);
-  // The steps that were saved; nullopt at once if nothing is to be.
+  // Waits until the run is saved: by this rank and the others, or, if this rank
+  // has failed itself, by the others. Returns the steps that were saved;
+  // nullopt if none are, at once if none will be. A rank that fails in its
+  // first step would fail there again, so that counts as not saved.
   [[nodiscard]] std::optional<int> wait();
 
   // Says so if the launcher will probably kill the survivors before they have
@@ -39,12 +49,14 @@ class Rescue {
   [[noreturn]] static void wait_for_the_end();
 
  private:
-  bool is_on_;
-  std::chrono::duration<double> patience_;
+  [[nodiscard]] std::optional<int> wait_for_worker();
+  [[nodiscard]] std::optional<int> wait_for_others() const;
+
+  const Options options_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_.
-  int lost_ = -1;
+  std::optional<Ending> ending_;
   bool is_over_ = false;
   std::optional<int> saved_;
 };

@@ -50,12 +50,13 @@ void Signals::wait() {
   const sigset_t set = ours();
   const timespec period{.tv_sec = 0, .tv_nsec = 50'000'000};
   while (!is_ending_) {
-    const int signal = sigtimedwait(&set, nullptr, &period);
-    if (signal > 0) take(signal);
+    siginfo_t info{};
+    const int signal = sigtimedwait(&set, &info, &period);
+    if (signal > 0) take(signal, info.si_pid);
   }
 }
 
-void Signals::take(int signal) {
+void Signals::take(int signal, int sender) {
   const std::lock_guard lock(mutex_);
   if (!handlers_) return die_of(signal);
   if (signal == SIGQUIT) {
@@ -76,7 +77,9 @@ void Signals::take(int signal) {
                       : "\nasked to end: ending after this step\n");
   }
   if (!is_second) wish_ = signal == SIGINT ? Wish::kEnd : Wish::kSaveAndEnd;
-  if (signal == SIGTERM && handlers_->on_terminate) handlers_->on_terminate();
+  if (signal == SIGTERM && handlers_->on_terminate) {
+    handlers_->on_terminate(sender);
+  }
 }
 
 }  // namespace chimera

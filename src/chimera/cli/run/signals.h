@@ -20,9 +20,10 @@ namespace chimera {
 class Signals {
  public:
   struct Handlers {
-    std::function<void()> on_terminate;  // SIGTERM; may be empty
-    std::function<void()> on_quit;       // SIGQUIT; may be empty
-    bool is_quiet = false;               // says nothing itself
+    // SIGTERM, and the process that sent it; may be empty.
+    std::function<void(int sender)> on_terminate;
+    std::function<void()> on_quit;  // SIGQUIT; may be empty
+    bool is_quiet = false;          // says nothing itself
   };
 
   // REQUIRES: made before any other thread, which then leave signals to it.
@@ -39,7 +40,7 @@ class Signals {
 
  private:
   void wait();
-  void take(int signal);
+  void take(int signal, int sender);
 
   std::atomic<Wish> wish_ = Wish::kGoOn;
   std::atomic<bool> is_ending_ = false;

@@ -57,7 +57,6 @@ Engine::Engine(const MpiOptions& options, const Communicators& comms,
            .progress_of = [this](int rank) { return heart_.progress_of(rank); },
            .own_longest_silence =
                [this] { return heart_.own_longest_silence(); },
-           .longest_silence = [this] { return heart_.longest_silence(); },
            .forgive = [this] { heart_.forgive(); },
            .speak = options.speak,
            .leave = options.leave}) {

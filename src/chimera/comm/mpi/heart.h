@@ -28,6 +28,8 @@ class Heart {
   using Silence = std::pair<int, Clock::duration>;  // rank (-1 = none), time
 
   static constexpr Clock::duration kPeriod = std::chrono::milliseconds(100);
+  // Several heartbeats are missing.
+  static constexpr Clock::duration kSilent = 7 * kPeriod;
 
   Heart(Wire& wire, Options options);
   Heart(const Heart&) = delete;

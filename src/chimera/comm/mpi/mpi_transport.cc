@@ -90,15 +90,17 @@ class MpiRank final : public MpiTransport {
     const Cause cause = options_.cause();
     engine_.watch().give_up({.exit_code = cause.exit_code,
                              .origin = rank(),
-                             .reason = cause.reason});
+                             .reason = cause.reason,
+                             .lost = cause.can_recover ? rank() : -1});
     wait_for_the_end();
   }
 
-  void hurry() override { engine_.watch().hurry(); }
+  void expect_kill(Clock::duration time_left) override {
+    engine_.watch().expect_kill(time_left);
+  }
 
   void release(const std::string& reason) override {
     is_released_ = true;
-    is_released_.notify_all();
     mailbox_.abort(reason);
   }
 
@@ -107,12 +109,18 @@ class MpiRank final : public MpiTransport {
     for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
   }
 
-  // A deadline was missed.
+  // A deadline was missed. While a rank is silent, that may be the cause:
+  // either it is heard again, or the watch declares it lost. Then the process
+  // ends, or, if the run can be saved, is released.
   [[noreturn]] void fail(const char* what, int peer) {
-    if (!engine_.watch().blame_silent()) throw TimeoutError(what, peer);
-    // The process ends, or, if the run can be saved, is released.
-    is_released_.wait(false);
-    throw AbortedError(what);
+    const auto is_someone_silent = [this] {
+      return engine_.heart().longest_silence().second > Heart::kSilent;
+    };
+    while (engine_.watch().ending() || is_someone_silent()) {
+      std::this_thread::sleep_for(Heart::kPeriod);
+      if (is_released_) throw AbortedError(what);
+    }
+    throw TimeoutError(what, peer);
   }
 
   [[nodiscard]] Clock::time_point deadline() const {

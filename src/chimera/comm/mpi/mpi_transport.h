@@ -41,9 +41,10 @@ struct MpiOptions {
 
 class MpiTransport : public Transport {
  public:
-  // The launcher wants us gone (SIGTERM): perhaps because a peer died, which is
-  // then found out quickly. Any thread.
-  virtual void hurry() = 0;
+  // The launcher will kill this process so soon, perhaps because a peer has
+  // died: a peer that stays silent for most of that time counts as lost. Any
+  // thread.
+  virtual void expect_kill(Clock::duration time_left) = 0;
   // Lets the worker go although the run is over: its waits throw AbortedError,
   // and abort() returns. Whoever calls it sees to the end of the process.
   virtual void release(const std::string& reason) = 0;

@@ -18,16 +18,15 @@ constexpr auto kPeriod = std::chrono::milliseconds(50);
 // mpirun kills the others as soon as the first rank leaves, so all must have
 // spoken before any does.
 constexpr auto kLinger = std::chrono::milliseconds(500);
-// mpirun kills a second after its SIGTERM: that is how long it may take to see
-// who has fallen silent. Several heartbeats long.
-constexpr Clock::duration kHurriedSilence = std::chrono::milliseconds(700);
 // Late by this much, and the process was stopped, or its host asleep.
 constexpr auto kStopped = std::chrono::seconds(1);
 
 }  // namespace
 
 Watch::Watch(Options options)
-    : options_(std::move(options)), wake_(eventfd(0, EFD_NONBLOCK)) {
+    : options_(std::move(options)),
+      wake_(eventfd(0, EFD_NONBLOCK)),
+      silence_(options_.silence) {
   for (const Process& process : options_.processes) {
     const auto pidfd =
         static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0));
@@ -77,9 +76,10 @@ std::optional<Ending> Watch::ending() const {
   return ending_;
 }
 
-void Watch::hurry() {
+// The rest of the time is for telling the others.
+void Watch::expect_kill(Clock::duration time_left) {
   const std::lock_guard lock(mutex_);
-  is_hurried_ = true;
+  silence_ = std::min(silence_, time_left * 7 / 10);
 }
 
 void Watch::relax() {
@@ -144,22 +144,13 @@ std::optional<int> Watch::wait_for_death(bool is_watching) const {
 
 // Of several that are silent the longest silent one was probably the first.
 void Watch::look() {
-  Clock::duration limit = options_.silence;
+  Clock::duration limit;
   {
     const std::lock_guard lock(mutex_);
-    if (is_hurried_) limit = std::min(limit, kHurriedSilence);
+    limit = silence_;
   }
   const auto [peer, silence] = options_.own_longest_silence();
   if (silence > limit) give_up(lost(peer));
-}
-
-bool Watch::blame_silent() {
-  const auto [rank, silence] = options_.longest_silence();
-  if (silence < kHurriedSilence) return false;
-  Ending ending = lost(rank);
-  ending.silent_s = std::chrono::duration<double>(silence).count();
-  give_up(ending);
-  return true;
 }
 
 Ending Watch::lost(int rank) const {

@@ -32,10 +32,8 @@ class Watch {
     // How long a rank has not been heard; zero once it has said goodbye.
     std::function<Clock::duration(int rank)> silence_of;
     std::function<std::uint64_t(int rank)> progress_of;
-    // The rank that was not heard for the longest time: by this one, and by
-    // this one or those it hears.
+    // The rank that this one has not heard for the longest time.
     std::function<std::pair<int, Clock::duration>()> own_longest_silence;
-    std::function<std::pair<int, Clock::duration>()> longest_silence;
     // This process was stopped itself: nobody can be blamed for the past.
     std::function<void()> forgive;
     // Says why the run ends, at once; then, a moment later, ends the process.
@@ -54,12 +52,9 @@ class Watch {
   // The reason, for telling others. Any thread.
   [[nodiscard]] std::optional<Ending> ending() const;
 
-  // A wait has taken too long. If somebody has fallen silent it is their fault,
-  // whoever was waited for: gives up for that reason and returns true.
-  bool blame_silent();
-
-  // The launcher wants us gone: if a peer is dead, say so before it kills us.
-  void hurry();
+  // The launcher will kill this process so soon: a silence of most of that time
+  // counts, so that the loss of a peer is told before. Any thread.
+  void expect_kill(Clock::duration time_left);
   // Others may go from now on.
   void relax();
 
@@ -78,8 +73,8 @@ class Watch {
   std::vector<int> pidfds_;  // by process; -1 = none
 
   mutable std::mutex mutex_;
-  bool is_ending_ = false;  // guarded by mutex_, like all below
-  bool is_hurried_ = false;
+  bool is_ending_ = false;   // guarded by mutex_, like all below
+  Clock::duration silence_;  // longer than this is lost
   bool is_relaxed_ = false;
   std::optional<Ending> ending_;
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstdio>
@@ -53,6 +54,14 @@ bool wait_until(std::chrono::duration<double> patience,
 
 }  // namespace
 
+std::vector<int> all_but(int rank, int ranks) {
+  std::vector<int> others;
+  for (int other = 0; other < ranks; ++other) {
+    if (other != rank) others.push_back(other);
+  }
+  return others;
+}
+
 std::string Recovery::file_of(int rank) const {
   return fmt::format("{}/.recovery/rank-{:04}",
                      checkpoints_path(options_.run_dir), rank);
@@ -68,23 +77,40 @@ void Recovery::speak(const std::string& words) const {
 
 void Recovery::renounce() const { speak(kLostToo); }
 
+Testimony Recovery::wait_for_testimony(int rank) const {
+  std::error_code error;
+  const bool spoke = wait_until(
+      options_.patience, [&] { return fs::exists(file_of(rank), error); });
+  if (!spoke) throw IoError(fmt::format("rank {} said nothing", rank));
+  const Result<std::string> text = read_file(file_of(rank));
+  if (!text) throw IoError(to_string(text.errors().front()));
+  if (*text == kLostToo) {
+    throw IoError(fmt::format("rank {} has failed too", rank));
+  }
+  return from_text(*text);
+}
+
 Testimony Recovery::agree(const Testimony& mine) const {
   speak(to_text(mine));
   Testimony best = mine;
-  std::error_code error;
   for (const int rank : options_.survivors) {
-    const bool spoke = wait_until(
-        options_.patience, [&] { return fs::exists(file_of(rank), error); });
-    if (!spoke) throw IoError(fmt::format("rank {} said nothing", rank));
-    const Result<std::string> text = read_file(file_of(rank));
-    if (!text) throw IoError(to_string(text.errors().front()));
-    if (*text == kLostToo) {
-      throw IoError(fmt::format("rank {} has failed too", rank));
-    }
-    const Testimony theirs = from_text(*text);
+    const Testimony theirs = wait_for_testimony(rank);
     if (theirs.steps > best.steps) best = theirs;
   }
   return best;
+}
+
+int Recovery::wait_for_survivors() const {
+  int steps = 0;
+  for (const int rank : options_.survivors) {
+    steps = std::max(steps, wait_for_testimony(rank).steps);
+  }
+  const std::string path = checkpoint_path(options_.run_dir, steps);
+  std::error_code error;
+  const bool is_saved =
+      wait_until(options_.patience, [&] { return fs::exists(path, error); });
+  if (!is_saved) throw IoError("the other ranks have not saved " + path);
+  return steps;
 }
 
 std::string Recovery::save(const Manifest& head,

@@ -25,6 +25,9 @@ struct Testimony {
   Ballot vote;    // the last of them
 };
 
+// Every rank of `ranks` but one, ascending.
+[[nodiscard]] std::vector<int> all_but(int rank, int ranks);
+
 class Recovery {
  public:
   struct Options {
@@ -43,6 +46,11 @@ class Recovery {
   // Instead, by one that has failed itself: nobody need wait for it.
   void renounce() const;
 
+  // By the rank that is lost, if its process still lives: waits until the
+  // survivors have saved the run. Returns the steps done. Throws IoError as
+  // agree() does, and if it takes too long.
+  [[nodiscard]] int wait_for_survivors() const;
+
   // Writes this rank's part; the first of them commits. Returns the path of
   // the checkpoint once it is complete. Throws IoError.
   [[nodiscard]] std::string save(const Manifest& head,
@@ -50,6 +58,7 @@ class Recovery {
 
  private:
   void speak(const std::string& words) const;
+  [[nodiscard]] Testimony wait_for_testimony(int rank) const;
   [[nodiscard]] std::string file_of(int rank) const;
 
   Options options_;
