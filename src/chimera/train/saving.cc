@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <utility>
 
 #include "chimera/base/hash.h"
 #include "chimera/config/print.h"
@@ -73,30 +74,28 @@ void Saving::save(const SavedPoint& point,
   finish();
   last_step_ = point.step;
   was_told_ = false;
+  is_unfinished_ = true;
   saver_.start(manifest_head(setup_, start_, point), pieces);
 }
 
 void Saving::finish() {
+  if (!std::exchange(is_unfinished_, false)) return;
   if (saver_.is_open()) {
     const bool written = saver_.wait_part() == Saver::Part::kWritten;
     note_part();
     saver_.settle(have_all_written(written));
   }
   tell(/*wait=*/true);
+  wait_for_rank_0(kCommitted, true);
 }
 
 // Disks differ, and a part may take minutes longer than another: all wait for
 // all, so that nobody's deadline passes in the step that follows.
 bool Saving::have_all_written(bool mine) {
-  // Negative steps belong to nobody else, and each save has its own.
-  const MessageId part{0, -1 - last_step_};
-  const MessageId whole{1, -1 - last_step_};
-  const auto send = [&](const MessageId& id, int rank, bool written) {
-    transport_.send(id, rank, to_payload(written ? 1 : 0));
-  };
+  const MessageId part = message(kPart);
   if (transport_.rank() != 0) {
-    send(part, 0, mine);
-    return receive_value<int>(transport_, whole, 0, [] {}) == 1;
+    transport_.send(part, 0, to_payload(mine ? 1 : 0));
+    return wait_for_rank_0(kAllWritten, false);
   }
   bool all = mine;
   for (int rank = 1; rank < transport_.size(); ++rank) {
@@ -105,8 +104,20 @@ bool Saving::have_all_written(bool mine) {
     };
     all = receive_value<int>(transport_, part, rank, tell) == 1 && all;
   }
-  for (int rank = 1; rank < transport_.size(); ++rank) send(whole, rank, all);
-  return all;
+  return wait_for_rank_0(kAllWritten, all);
+}
+
+// What rank 0 says, on every rank, however long rank 0 takes to say it. A
+// commit may take minutes, too, on a slow disk.
+bool Saving::wait_for_rank_0(Message what, bool says) {
+  const MessageId id = message(what);
+  if (transport_.rank() != 0) {
+    return receive_value<int>(transport_, id, 0, [] {}) == 1;
+  }
+  for (int rank = 1; rank < transport_.size(); ++rank) {
+    transport_.send(id, rank, to_payload(says ? 1 : 0));
+  }
+  return says;
 }
 
 Manifest manifest_head(const RunSetup& setup, const StartPoint& start,
