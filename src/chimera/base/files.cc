@@ -128,6 +128,13 @@ void write_file(const std::string& path, std::string_view text) {
   file.finish();
 }
 
+void write_durably(const std::string& path, std::string_view text) {
+  WholeFile file(path);
+  file.write(text);
+  file.sync();
+  file.finish();
+}
+
 void sync_directory(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) fail_write(path);

@@ -61,6 +61,9 @@ class AppendFile {
 
 // A WholeFile of one piece.
 void write_file(const std::string& path, std::string_view text);
+// The same, and its bytes outlive a crash of the machine once its directory is
+// synced.
+void write_durably(const std::string& path, std::string_view text);
 
 // Names made, renamed or removed in a directory outlive a crash of the machine.
 // Throws IoError.

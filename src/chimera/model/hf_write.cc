@@ -77,7 +77,7 @@ std::vector<std::span<const TensorView>> cut(
   size_t begin = 0;
   size_t bytes = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    const size_t more = tensors[i].data.size();
+    const size_t more = tensors[i].bytes();
     if (i > begin && bytes + more > max_bytes) {
       shards.push_back(tensors.subspan(begin, i - begin));
       begin = i;
@@ -106,11 +106,11 @@ void write_weights(const std::string& folder,
     write_safetensors(folder + "/" + name, shards[i], metadata);
     for (const TensorView& tensor : shards[i]) {
       index[tensor.name] = name;
-      total_bytes += tensor.data.size();
+      total_bytes += tensor.bytes();
     }
   }
-  write_file(folder + "/model.safetensors.index.json",
-             hf_index_text(index, total_bytes));
+  write_durably(folder + "/model.safetensors.index.json",
+                hf_index_text(index, total_bytes));
 }
 
 // Behind any symbolic links, without a slash at the end.
@@ -133,10 +133,12 @@ Diagnostics write_hf_directory(const std::string& path, const HfShape& shape,
     // mkdtemp's folder is private; this one has the user's usual mode.
     const std::string folder = outer.name() + "/model";
     fs::create_directory(folder);
-    write_file(folder + "/config.json", hf_config_text(shape));
+    write_durably(folder + "/config.json", hf_config_text(shape));
     write_weights(folder, with_decoder_bias(shape, tensors),
                   options.max_shard_bytes);
+    sync_directory(folder);
     fs::rename(folder, target);
+    sync_directory(target.parent_path());
   } catch (const fs::filesystem_error& error) {
     throw IoError("cannot write " + path + ": " + error.code().message());
   }

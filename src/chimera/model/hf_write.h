@@ -18,7 +18,8 @@ struct HfWriteOptions {
   size_t max_shard_bytes = 5'000'000'000;
 };
 
-// The directory appears complete or not at all. Empty if it was written; what
+// The directory appears complete or not at all, also if the machine crashes. A
+// tensor may be loaded more than once. Empty if it was written; what
 // is wrong with `path` otherwise: it must not be there, or be empty. Throws
 // IoError.
 // REQUIRES: `tensors` are those of `shape`, named as ExpectedTensor says.

@@ -18,7 +18,7 @@ std::vector<const TensorView*> in_file_order(
   for (const TensorView& tensor : tensors) {
     CHIMERA_CHECK(names.insert(tensor.name).second,
                   "two tensors have the name " + tensor.name);
-    CHIMERA_CHECK(tensor_bytes(tensor.type, tensor.shape) == tensor.data.size(),
+    CHIMERA_CHECK(tensor.load || tensor.data.size() == tensor.bytes(),
                   tensor.name + " has other data than its shape");
     order.push_back(&tensor);
   }
@@ -43,7 +43,7 @@ std::string header_text(const std::vector<const TensorView*>& tensors,
   if (!metadata.empty()) members.push_back(metadata_text(metadata));
   size_t at = 0;
   for (const TensorView* tensor : tensors) {
-    const size_t end = at + tensor->data.size();
+    const size_t end = at + tensor->bytes();
     members.push_back(
         fmt::format("{}:{{\"dtype\":\"{}\",\"shape\":{},"
                     "\"data_offsets\":[{},{}]}}",
@@ -61,19 +61,28 @@ std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+void write_data(const TensorView& tensor, WholeFile& file) {
+  const std::span<const std::byte> data =
+      tensor.load ? tensor.load() : tensor.data;
+  CHIMERA_CHECK_EQ(data.size(), tensor.bytes());
+  file.write(text_of(data));
+}
+
 }  // namespace
+
+size_t TensorView::bytes() const { return tensor_bytes(type, shape).value(); }
 
 void write_safetensors(const std::string& path,
                        std::span<const TensorView> tensors,
-                       const SafetensorsMetadata& metadata, Durable durable) {
+                       const SafetensorsMetadata& metadata) {
   const std::vector<const TensorView*> order = in_file_order(tensors);
   const std::string header = header_text(order, metadata);
   const auto length = std::uint64_t{header.size()};
   WholeFile file(path);
   file.write(text_of(std::as_bytes(std::span(&length, 1))));
   file.write(header);
-  for (const TensorView* tensor : order) file.write(text_of(tensor->data));
-  if (durable == Durable::kYes) file.sync();
+  for (const TensorView* tensor : order) write_data(*tensor, file);
+  file.sync();
   file.finish();
 }
 

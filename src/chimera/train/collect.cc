@@ -17,57 +17,124 @@ constexpr int kClockAtStart = (1 << 30) - 1;
 constexpr int kClockAtEnd = (1 << 30) - 2;
 constexpr int kEvents = (1 << 30) - 3;
 
-// A parameter that another rank will send.
-struct Expected {
-  std::size_t at = 0;  // in the result
-  int from = 0;
-  MessageId id;
+// Where the weights of a parameter are: in the first pipe of the first copy,
+// which speaks for all replicas.
+struct Home {
+  int rank = 0;
+  int stage = 0;
+  std::size_t in_stage = 0;  // its place in named_weights() of the stage
+};
+
+struct Directory {
+  std::vector<ParameterSpec> parameters;
+  std::vector<Home> homes;  // [parameter]
+};
+
+Directory find_homes(const TorchComputeOptions& options) {
+  Directory directory;
+  std::set<std::string> seen;  // a tied one stands in two stages
+  for (int stage = 0; stage < options.schedule.stages(); ++stage) {
+    const int owner = options.schedule.placement.worker(0, stage);
+    std::size_t in_stage = 0;
+    for (const auto& layer : layers_of(options.model, options.cut, stage)) {
+      for (const ParameterSpec& spec : layer->parameters()) {
+        const Home home{owner, stage, in_stage++};
+        if (!seen.insert(spec.name).second) continue;
+        directory.parameters.push_back(spec);
+        directory.homes.push_back(home);
+      }
+    }
+  }
+  return directory;
+}
+
+// Rank 0 asks the owner of a parameter for it, by its number, and takes the
+// answer before it asks again. Each question of an owner has its own index.
+constexpr std::int64_t kNoMore = -1;
+
+struct Exchange {
+  MessageId question;
+  MessageId answer;
+};
+Exchange exchange(std::int64_t number, int step) {
+  return {{2 * number, step}, {2 * number + 1, step}};
+}
+
+class Reader final : public WeightReader {
+ public:
+  Reader(const TorchComputeOptions& options, Worker& worker,
+         Transport& transport, int step)
+      : options_(options),
+        worker_(worker),
+        transport_(transport),
+        step_(step),
+        directory_(find_homes(options)),
+        asked_(transport.size()) {}
+
+  [[nodiscard]] const std::vector<ParameterSpec>& parameters() const override {
+    return directory_.parameters;
+  }
+
+  [[nodiscard]] at::Tensor read(std::size_t parameter) override {
+    const int owner = directory_.homes[parameter].rank;
+    if (owner == transport_.rank()) return own(parameter);
+    const Exchange ids = exchange(asked_[owner]++, step_);
+    transport_.post_receive(ids.answer, owner, [&] {
+      return std::make_unique<TensorPayload>(
+          at::empty(directory_.parameters[parameter].shape, options_.dtype));
+    });
+    ask(owner, ids, static_cast<std::int64_t>(parameter));
+    return tensor_of(transport_.receive(ids.answer, owner).payload);
+  }
+
+  // On ranks other than 0.
+  void serve() {
+    for (std::int64_t number = 0;; ++number) {
+      const Exchange ids = exchange(number, step_);
+      const auto parameter =
+          receive_value<std::int64_t>(transport_, ids.question, 0, [] {});
+      if (parameter == kNoMore) return;
+      transport_.send(ids.answer, 0,
+                      std::make_unique<TensorPayload>(
+                          own(static_cast<std::size_t>(parameter))));
+    }
+  }
+
+  void release_others() {
+    for (int rank = 1; rank < transport_.size(); ++rank) {
+      ask(rank, exchange(asked_[rank], step_), kNoMore);
+    }
+  }
+
+ private:
+  [[nodiscard]] at::Tensor own(std::size_t parameter) {
+    const Home& home = directory_.homes[parameter];
+    return named_weights(options_, home.stage, *worker_.weights(home.stage))
+        .at(home.in_stage)
+        .value;
+  }
+
+  void ask(int owner, const Exchange& ids, std::int64_t parameter) {
+    transport_.send(ids.question, owner, to_payload(parameter));
+  }
+
+  const TorchComputeOptions& options_;
+  Worker& worker_;
+  Transport& transport_;
+  int step_;
+  Directory directory_;
+  std::vector<std::int64_t> asked_;  // [rank]: questions so far
 };
 
 }  // namespace
 
-std::vector<NamedTensor> collect_weights(const TorchComputeOptions& options,
-                                         Worker& worker, Transport& transport,
-                                         int step) {
-  std::vector<NamedTensor> weights;
-  std::vector<Expected> expected;
-  std::set<std::string> seen;  // a tied one stands in two stages
-  MessageId id{0, step};
-  for (int stage = 0; stage < options.schedule.stages(); ++stage) {
-    // The first pipe of the first copy speaks for all replicas.
-    const int owner = options.schedule.placement.worker(0, stage);
-    const bool is_mine = owner == transport.rank();
-    std::vector<NamedTensor> mine;
-    if (is_mine) mine = named_weights(options, stage, *worker.weights(stage));
-    std::size_t in_stage = 0;
-    for (const auto& layer : layers_of(options.model, options.cut, stage)) {
-      for (const ParameterSpec& spec : layer->parameters()) {
-        const std::size_t number = in_stage++;
-        if (!seen.insert(spec.name).second) continue;
-        ++id.index;
-        if (transport.rank() == 0) {
-          weights.push_back({spec.name, {}});
-          if (is_mine) {
-            weights.back().value = mine[number].value;
-            continue;
-          }
-          transport.post_receive(id, owner, [&] {
-            return std::make_unique<TensorPayload>(
-                at::empty(spec.shape, options.dtype));
-          });
-          expected.push_back({weights.size() - 1, owner, id});
-        } else if (is_mine) {
-          transport.send(id, 0,
-                         std::make_unique<TensorPayload>(mine[number].value));
-        }
-      }
-    }
-  }
-  for (const Expected& tensor : expected) {
-    weights[tensor.at].value =
-        tensor_of(transport.receive(tensor.id, tensor.from).payload);
-  }
-  return weights;
+void read_weights(const TorchComputeOptions& options, Worker& worker,
+                  Transport& transport, int step,
+                  const std::function<void(WeightReader& reader)>& use) {
+  Reader reader(options, worker, transport, step);
+  if (transport.rank() != 0) return reader.serve();
+  use(reader);
+  reader.release_others();
 }
 
 TraceClock::TraceClock(Transport& transport)

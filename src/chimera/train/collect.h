@@ -3,6 +3,7 @@
 // copy) or processes.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "chimera/exec/worker.h"
@@ -11,12 +12,27 @@
 
 namespace chimera {
 
-// On rank 0: every parameter of the model, once, in the order of its layers;
-// elsewhere empty. All ranks call it, with the same `step`, which keeps its
-// messages apart.
-[[nodiscard]] std::vector<NamedTensor> collect_weights(
-    const TorchComputeOptions& options, Worker& worker, Transport& transport,
-    int step);
+// The model's parameters at the end of a run, as rank 0 reads them: one at a
+// time and as often as it likes, so that they never lie in its memory together.
+class WeightReader {
+ public:
+  WeightReader() = default;
+  WeightReader(const WeightReader&) = delete;
+  WeightReader& operator=(const WeightReader&) = delete;
+  virtual ~WeightReader() = default;
+
+  // Every parameter of the model, once, in the order of its layers.
+  [[nodiscard]] virtual const std::vector<ParameterSpec>& parameters()
+      const = 0;
+  // The weights of one of them, by its place in parameters().
+  [[nodiscard]] virtual at::Tensor read(std::size_t parameter) = 0;
+};
+
+// All ranks call it, with the same `step`, which keeps its messages apart. On
+// rank 0 it calls `use`; the other ranks give what is read until that returns.
+void read_weights(const TorchComputeOptions& options, Worker& worker,
+                  Transport& transport, int step,
+                  const std::function<void(WeightReader& reader)>& use);
 
 // A rank's clock against rank 0's, over a run. All ranks make and use it at
 // once.

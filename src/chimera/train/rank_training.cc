@@ -88,14 +88,10 @@ void RankTraining::run(TrainOutcome& outcome) {
 }
 
 Recovery RankTraining::recovery_without(int lost) const {
-  std::vector<int> survivors;
-  for (int other = 0; other < transport_.size(); ++other) {
-    if (other != lost) survivors.push_back(other);
-  }
   return Recovery(
       {.run_dir = run_dir_,
        .rank = rank_,
-       .survivors = survivors,
+       .survivors = all_but(lost, transport_.size()),
        .keep = setup_.config.run.keep,
        .patience = std::chrono::duration<double>(setup_.config.run.timeout_s)});
 }
@@ -327,21 +323,50 @@ Trace RankTraining::gather_trace(const Schedule& schedule, int steps) {
   return merge_ranks(schedule, events, steps);
 }
 
+bool RankTraining::has_finite_weights() {
+  if (options_ == nullptr) return true;
+  const std::vector<int>& stages = programs_->training.stages();
+  return std::all_of(stages.begin(), stages.end(), [this](int stage) {
+    const auto weights =
+        named_weights(*options_, stage, *worker_.weights(stage));
+    return std::all_of(weights.begin(), weights.end(),
+                       [](const NamedTensor& tensor) {
+                         return at::isfinite(tensor.value).all().item<bool>();
+                       });
+  });
+}
+
 void RankTraining::collect_rest(TrainOutcome& outcome) {
-  const std::vector<std::vector<double>> peaks = gather_values(
+  const std::vector<std::vector<double>> all = gather_values(
       transport_,
       std::vector<double>{worker_.peak_activations(),
-                          static_cast<double>(compute_.peak_bytes())},
+                          static_cast<double>(compute_.peak_bytes()),
+                          has_finite_weights() ? 1.0 : 0.0},
       kPeaks);
-  std::vector<NamedTensor> weights;
-  if (options_ != nullptr)
-    weights = collect_weights(*options_, worker_, transport_, kWeights);
-  if (transport_.rank() != 0) return;
-  for (const std::vector<double>& peak : peaks) {
-    outcome.peaks.push_back(peak[0]);
-    outcome.peak_bytes.push_back(peak[1]);
+  for (const std::vector<double>& of_rank : all) {
+    outcome.peaks.push_back(of_rank[0]);
+    outcome.peak_bytes.push_back(of_rank[1]);
+    // An asynchronous run may break in the rounds that drain it, after its
+    // votes.
+    if (of_rank[2] == 0 && !outcome.bad) {
+      outcome.bad = BadStep{.step = outcome.steps};
+    }
   }
-  outcome.weights = std::move(weights);
+  if (options_ != nullptr) collect_weights(outcome);
+}
+
+void RankTraining::collect_weights(TrainOutcome& outcome) {
+  read_weights(
+      *options_, worker_, transport_, kWeights, [&](WeightReader& reader) {
+        if (outcome.bad) return;
+        if (hooks_.on_weights) {
+          return hooks_.on_weights(outcome, reader);
+        }
+        const auto& parameters = reader.parameters();
+        for (std::size_t i = 0; i < parameters.size(); ++i) {
+          outcome.weights.push_back({parameters[i].name, reader.read(i)});
+        }
+      });
 }
 
 }  // namespace chimera

@@ -68,6 +68,9 @@ class RankTraining {
   [[nodiscard]] Schedule replan();
   [[nodiscard]] Schedule planned_for(const Costs& costs) const;
   void collect_rest(TrainOutcome& outcome);
+  void collect_weights(TrainOutcome& outcome);
+  // Whether all weights that this rank holds are numbers.
+  [[nodiscard]] bool has_finite_weights();
 
   const RunSetup& setup_;
   const TrainHooks& hooks_;

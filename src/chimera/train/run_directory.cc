@@ -22,14 +22,6 @@ std::string json_number(double value) {
   return std::isfinite(value) ? fmt::format("{:.9g}", value) : "null";
 }
 
-TensorView view_of(const NamedTensor& tensor) {
-  return {.name = tensor.name,
-          .type = TensorType::kF32,
-          .shape = tensor.value.sizes().vec(),
-          .data = {static_cast<const std::byte*>(tensor.value.const_data_ptr()),
-                   tensor.value.nbytes()}};
-}
-
 // Of the lines of metrics.jsonl up to this step. Its last one may be cut short.
 std::uintmax_t bytes_until(std::istream& metrics, int steps_done) {
   std::uintmax_t bytes = 0;
@@ -126,20 +118,41 @@ bool RunDirectory::was_ended() const {
          text->find("\"exit\":130}") == std::string::npos;
 }
 
-void RunDirectory::write_weights(
-    const RunSetup& setup, const std::vector<NamedTensor>& weights) const {
+void write_weights(const std::string& path, const HfShape& shape,
+                   WeightReader& weights) {
   std::vector<TensorView> views;
-  views.reserve(weights.size());
-  for (const NamedTensor& tensor : weights) views.push_back(view_of(tensor));
-  // Those of the run that this one went on from stay until these are there.
+  at::Tensor loaded;  // the one that is being written
+  const std::vector<ParameterSpec>& parameters = weights.parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const auto load = [&, i]() -> std::span<const std::byte> {
+      loaded = weights.read(i);
+      return {static_cast<const std::byte*>(loaded.const_data_ptr()),
+              loaded.nbytes()};
+    };
+    views.push_back({.name = parameters[i].name,
+                     .type = TensorType::kF32,
+                     .shape = parameters[i].shape,
+                     .load = load});
+  }
+  const Diagnostics errors = write_hf_directory(path, shape, views);
+  if (!errors.empty()) throw IoError(to_string(errors[0]));
+}
+
+void RunDirectory::write_weights(const HfShape& shape,
+                                 WeightReader& weights) const {
   namespace fs = std::filesystem;
   const std::string fresh = file("weights.new");
+  const std::string old = file("weights.old");
   try {
     fs::remove_all(fresh);
-    const Diagnostics errors = write_hf_directory(fresh, setup.hf_shape, views);
-    if (!errors.empty()) throw IoError(to_string(errors[0]));
-    fs::remove_all(file("weights"));
+    chimera::write_weights(fresh, shape, weights);
+    if (fs::exists(file("weights"))) {
+      fs::remove_all(old);
+      fs::rename(file("weights"), old);
+    }
     fs::rename(fresh, file("weights"));
+    sync_directory(path());
+    fs::remove_all(old);
   } catch (const fs::filesystem_error& error) {
     throw IoError(std::string("cannot write weights: ") + error.what());
   }

@@ -27,6 +27,11 @@ struct RunState {
 // state.json of the run directory `path`. Throws IoError.
 void write_state(const std::string& path, const RunState& state);
 
+// Writes `weights` into the directory `path`, which must not be there or be
+// empty, one tensor at a time. Throws IoError.
+void write_weights(const std::string& path, const HfShape& shape,
+                   WeightReader& weights);
+
 // Locked as long as this lives.
 class RunDirectory {
  public:
@@ -55,8 +60,9 @@ class RunDirectory {
   // thought that this process was dead. (Code 130 is this process's own
   // warning: see LastWords::warn.)
   [[nodiscard]] bool was_ended() const;
-  void write_weights(const RunSetup& setup,
-                     const std::vector<NamedTensor>& weights) const;
+  // weights/ as a Hugging Face directory of this shape, in place of an older
+  // one, which stays until the new one is safe on the disk.
+  void write_weights(const HfShape& shape, WeightReader& weights) const;
 
  private:
   explicit RunDirectory(RunDirectoryLockPtr lock)

@@ -1,8 +1,5 @@
 #include "chimera/train/train.h"
 
-#include <ATen/ATen.h>
-
-#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <thread>
@@ -17,13 +14,6 @@
 
 namespace chimera {
 namespace {
-
-bool are_finite(const std::vector<NamedTensor>& weights) {
-  return std::all_of(weights.begin(), weights.end(),
-                     [](const NamedTensor& tensor) {
-                       return at::isfinite(tensor.value).all().item<bool>();
-                     });
-}
 
 class Training {
  public:
@@ -69,11 +59,7 @@ TrainOutcome Training::run() {
       go_on_after(error.what());
     }
   }
-  // An asynchronous run may break in the rounds that drain it, after its votes.
-  if (!outcome_.bad && !are_finite(outcome_.weights)) {
-    outcome_.bad = BadStep{.step = outcome_.steps};
-  }
-  if (!outcome_.bad && !outcome_.weights.empty()) {
+  if (!outcome_.bad) {
     adopt_weights(setup_.model, outcome_.weights);
   }
   return std::move(outcome_);

@@ -10,6 +10,7 @@
 #include "chimera/exec/flight_recorder.h"
 #include "chimera/model/torch_compute.h"
 #include "chimera/trace/trace.h"
+#include "chimera/train/collect.h"
 #include "chimera/train/saving.h"
 #include "chimera/train/setup.h"
 
@@ -55,6 +56,8 @@ struct Recovered {
   std::string reason;  // what it died of, where ranks are threads
 };
 
+struct TrainOutcome;
+
 struct TrainHooks {
   // Called on the thread of rank 0.
   std::function<void(const StepReport& report)> on_step;
@@ -65,6 +68,11 @@ struct TrainHooks {
   // Where ranks are threads: on the calling thread, before the run goes on.
   // Else on the rank's own thread, after which train() throws.
   std::function<void(const Recovered& recovered)> on_recovered;
+  // Called on the thread of rank 0 once all steps are done and all weights are
+  // numbers, with what is known of the run by then. If it is empty, the weights
+  // go into TrainOutcome::weights.
+  std::function<void(const TrainOutcome& outcome, WeightReader& weights)>
+      on_weights;
   // Where a rank notes its actions; may be empty, or give null.
   std::function<FlightRecorder*(int rank)> flight;
 };
@@ -91,8 +99,9 @@ struct TrainOutcome {
   Trace trace;                // empty unless run.trace
   Schedule schedule;          // what it is a trace of
   std::vector<double> peaks;  // [rank]: activations held
-  std::vector<double> peak_bytes;    // [rank]: of tensors; 0 if emulated
-  std::vector<NamedTensor> weights;  // of the whole model; not if emulated
+  std::vector<double> peak_bytes;  // [rank]: of tensors; 0 if emulated
+  // Of the whole model; empty if emulated or TrainHooks::on_weights is given.
+  std::vector<NamedTensor> weights;
 };
 
 // Throws CommError and what else a worker dies of.

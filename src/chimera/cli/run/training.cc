@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <thread>
 
 #include "chimera/base/files.h"
 #include "chimera/base/text.h"
@@ -111,16 +113,52 @@ void write_memory(const RunDirectory& directory, const TrainOutcome& outcome) {
       most / 1e6);
 }
 
-// Exit code once the workers have ended. The weights are written first: what
-// only tells of the run must not cost them.
+// A directory on another disk than the run's, for weights that do not fit
+// there.
+std::string fallback_directory(const RunDirectory& directory) {
+  namespace fs = std::filesystem;
+  const std::string name =
+      fs::absolute(directory.path()).lexically_normal().filename().string();
+  return (fs::temp_directory_path() /
+          fmt::format("chimera-{}-{}", name, getpid()))
+      .string();
+}
+
+// The weights of a whole run are at stake: a disk that is full may have room in
+// a moment, and another one may have it now. Returns the exit code.
+int write_weights_somewhere(const RunDirectory& directory, const HfShape& shape,
+                            WeightReader& weights) {
+  constexpr int kAttempts = 3;
+  constexpr auto kPause = std::chrono::seconds(2);
+  const auto say_where = [](const std::string& folder) {
+    const std::filesystem::path path = folder + "/model.safetensors";
+    std::cerr << fmt::format("weights: {}\n",
+                             std::filesystem::absolute(path).string());
+  };
+  for (int attempt = 1; attempt <= kAttempts; ++attempt) {
+    try {
+      directory.write_weights(shape, weights);
+      say_where(directory.file("weights"));
+      return kExitDone;
+    } catch (const IoError& error) {
+      std::cerr << fmt::format("error: {} (attempt {} of {})\n", error.what(),
+                               attempt, kAttempts);
+      if (attempt < kAttempts) std::this_thread::sleep_for(kPause);
+    }
+  }
+  try {
+    const std::string folder = fallback_directory(directory);
+    write_weights(folder, shape, weights);
+    say_where(folder);
+  } catch (const std::exception& error) {
+    std::cerr << fmt::format("error: {}: the weights are lost\n", error.what());
+  }
+  return kExitDisk;
+}
+
+// Exit code once the workers have ended.
 int finish(const RunDirectory& directory, const RunSetup& setup,
            const TrainOutcome& outcome) {
-  const int exit_code = code_of(outcome, setup);
-  // A saved run goes on elsewhere, and its time is short.
-  const bool is_kept = !outcome.bad && exit_code != kExitSaved;
-  if (!setup.is_emulated() && is_kept) {
-    directory.write_weights(setup, outcome.weights);
-  }
   if (setup.config.run.trace) write_trace(directory, outcome);
   if (!setup.is_emulated()) write_memory(directory, outcome);
   if (outcome.bad) {
@@ -128,7 +166,7 @@ int finish(const RunDirectory& directory, const RunSetup& setup,
               << "; the weights are not kept (lower train.lr, set train.clip, "
                  "or train.on_nan = \"skip\")\n";
   }
-  return exit_code;
+  return code_of(outcome, setup);
 }
 
 // What is told of each step. state.json follows about once a second.
@@ -230,22 +268,30 @@ std::string unwritten_text(const Unwritten& part) {
 
 // Before the first step, not after days.
 void check_space(const RunSetup& setup, const RunDirectory& directory) {
-  if (setup.is_emulated() || setup.config.run.save_every == 0) return;
+  if (setup.is_emulated()) return;
   std::error_code error;
   const auto space = std::filesystem::space(directory.path(), error);
   if (error) return;
-  const double needed = static_cast<double>(checkpoint_bytes(setup));
   const auto free = static_cast<double>(space.available);
-  const int most = setup.config.run.keep + 1;  // while the last is written
-  if (free >= most * needed) return;
-  const std::string text =
-      fmt::format("{} has {:.4g} MB free, and a checkpoint takes {:.4g} MB",
-                  directory.path(), free / 1e6, needed / 1e6);
-  if (free < needed) throw IoError(text);
+  const auto weights =
+      static_cast<double>(parameter_count(setup.model)) * sizeof(float);
+  const bool saves = setup.config.run.save_every > 0;
+  const double checkpoint =
+      saves ? static_cast<double>(checkpoint_bytes(setup)) : 0;
+  // While the last checkpoint is written the others are still there.
+  const double most = weights + checkpoint * (setup.config.run.keep + 1);
+  if (free >= most) return;
+  std::string text =
+      fmt::format("{} has {:.4g} MB free, and the weights take {:.4g} MB",
+                  directory.path(), free / 1e6, weights / 1e6);
+  if (saves) {
+    text += fmt::format(", each checkpoint {:.4g} MB", checkpoint / 1e6);
+  }
+  if (free < weights + checkpoint) throw IoError(text);
   std::cerr << fmt::format(
       "warning: {}, {} of them at a time with run.keep = {}: saving will fail "
       "once it is full\n",
-      text, most, setup.config.run.keep);
+      text, setup.config.run.keep + 1, setup.config.run.keep);
 }
 
 // What went wrong counts more than that it cannot be written, either.
@@ -288,6 +334,7 @@ int run_training(const TrainingContext& context) {
   int step = 0;
   try {
     std::optional<Teller> teller;
+    int weights_code = kExitDone;
     if (directory != nullptr) {
       write_file(directory->file("schedule.sched"), to_sched(setup.schedule));
       check_space(setup, *directory);
@@ -318,11 +365,20 @@ int run_training(const TrainingContext& context) {
                }
                teller->tell(recovered);
              },
+         .on_weights =
+             [&](const TrainOutcome& so_far, WeightReader& weights) {
+               // A saved run goes on elsewhere, and its time is short.
+               if (code_of(so_far, setup) == kExitSaved) return;
+               weights_code =
+                   write_weights_somewhere(*directory, setup.hf_shape, weights);
+             },
          .flight = [&](int rank) { return context.flights.at(rank); }},
         context.site);
     if (directory == nullptr) return code_of(outcome, setup);
     int exit_code = finish(*directory, setup, outcome);
-    if (exit_code == kExitDone && teller->has_failed()) exit_code = kExitDisk;
+    const bool is_incomplete =
+        teller->has_failed() || weights_code != kExitDone;
+    if (exit_code == kExitDone && is_incomplete) exit_code = kExitDisk;
     directory->write_state(state_of(exit_code), outcome.steps, exit_code);
     return exit_code;
   } catch (const std::exception&) {

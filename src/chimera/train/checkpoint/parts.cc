@@ -51,13 +51,6 @@ ManifestTensor tensor_of(const StatePiece& piece) {
           .count = static_cast<std::int64_t>(piece.numbers.count)};
 }
 
-void write_durably(const std::string& path, const std::string& text) {
-  WholeFile file(path);
-  file.write(text);
-  file.sync();
-  file.finish();
-}
-
 // The parts of all ranks as one manifest.
 Manifest merge_parts(const CommitOrder& order) {
   Manifest whole;
@@ -135,7 +128,7 @@ void write_part(const PartOrder& order, const std::vector<StatePiece>& pieces) {
     part.tensors.push_back(std::move(tensor));
   }
   const std::string path = order.folder + "/" + data_name(order.rank);
-  write_safetensors(path, views, {{"format", "pt"}}, Durable::kYes);
+  write_safetensors(path, views, {{"format", "pt"}});
   const Result<SafetensorsFile> written = SafetensorsFile::open(path);
   if (!written) throw IoError(to_string(written.errors().front()));
   part.files = {{.name = data_name(order.rank),
@@ -161,6 +154,7 @@ Committed commit_parts(const CommitOrder& order) {
     sync_directory(order.folder);
     fs::rename(order.folder, path);
     sync_directory(checkpoints_path(order.run_dir));
+    sync_directory(order.run_dir);  // it may have made checkpoints/ itself
   } catch (const fs::filesystem_error& error) {
     throw IoError(error.what());
   }
