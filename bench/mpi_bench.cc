@@ -13,11 +13,11 @@
 #include <limits>
 
 #include "bench/step_times.h"
-#include "chimera/comm/mpi/mpi_transport.h"
-#include "chimera/comm/mpi/session.h"
 #include "chimera/exec/emulated.h"
 #include "chimera/exec/gather.h"
 #include "chimera/exec/worker.h"
+#include "chimera/mpi/mpi_transport.h"
+#include "chimera/mpi/session.h"
 #include "chimera/plan/plan_order.h"
 #include "chimera/schedule/lower.h"
 #include "chimera/schedule/scheme.h"

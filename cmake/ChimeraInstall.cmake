@@ -1,4 +1,4 @@
-# `cmake --install`: the binary, the rooms' libraries and headers, and the
+# `cmake --install`: the binary, the modules' libraries and headers, and the
 # package that find_package(chimera) finds (chimeraConfig.cmake.in). Nothing of
 # how we build goes along: warnings are $<BUILD_INTERFACE:...>, as they are
 # nobody else's business.
@@ -8,19 +8,19 @@ include(CMakePackageConfigHelpers)
 
 set(CHIMERA_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/chimera)
 
-# chimera_install(ROOM [TORCH])
+# chimera_install(MODULE [TORCH])
 #
-# Rooms that need torch are exported apart, so that who only wants schedules
+# Modules that need torch are exported apart, so that who only wants schedules
 # never looks for it.
-function(chimera_install room)
+function(chimera_install module)
   cmake_parse_arguments(arg "TORCH" "" "" ${ARGN})
   set(export chimeraTargets)
   if(arg_TORCH)
     set(export chimeraTorchTargets)
   endif()
-  target_compile_features(chimera_${room} PUBLIC cxx_std_20)
-  set_target_properties(chimera_${room} PROPERTIES EXPORT_NAME ${room})
-  install(TARGETS chimera_${room} EXPORT ${export}
+  target_compile_features(chimera_${module} PUBLIC cxx_std_20)
+  set_target_properties(chimera_${module} PROPERTIES EXPORT_NAME ${module})
+  install(TARGETS chimera_${module} EXPORT ${export}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
     INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endfunction()
@@ -30,7 +30,7 @@ function(_chimera_install_export name)
     NAMESPACE chimera:: DESTINATION ${CHIMERA_PACKAGE_DIR})
 endfunction()
 
-# All that is not a room's library.
+# All that is not a module's library.
 function(chimera_install_package)
   install(TARGETS chimera RUNTIME DESTINATION bin)
   if(CHIMERA_WITH_TORCH)
@@ -51,6 +51,10 @@ function(chimera_install_package)
     get_filename_component(CHIMERA_BUILT_WITH_TORCH
       ${Libtorch_INCLUDE_DIR} DIRECTORY)
   endif()
+  foreach(kind PLAIN CONFIG TORCH)
+    get_property(CHIMERA_${kind}_MODULES GLOBAL
+      PROPERTY CHIMERA_${kind}_MODULES)
+  endforeach()
   configure_package_config_file(
     ${PROJECT_SOURCE_DIR}/cmake/chimeraConfig.cmake.in
     ${PROJECT_BINARY_DIR}/chimeraConfig.cmake

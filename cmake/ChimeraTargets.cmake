@@ -1,5 +1,5 @@
 # How every target of the project is built: one warning set, one way to turn a
-# folder into a room's library, one way to turn its *_test.cc into a test.
+# folder into a module's library, one way to turn its *_test.cc into a test.
 
 add_library(chimera_flags INTERFACE)
 target_include_directories(chimera_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)
@@ -8,7 +8,7 @@ target_compile_options(chimera_flags INTERFACE
   -Wno-sign-conversion
   # Designated initializers leave the rest at its default on purpose.
   -Wno-missing-field-initializers
-  # Rooms end up in a shared library too (cli/run_module.h). Everywhere, and by
+  # Modules end up in a shared library too (cli/run_module.h). Everywhere, and by
   # hand, because programs and libraries share a precompiled header.
   -fPIC)
 # g++ 12 sees overlaps in std::string's operator+ that are not there (GCC bug
@@ -52,7 +52,7 @@ function(chimera_sources target folder)
   target_sources(${target} PRIVATE ${sources})
 endfunction()
 
-# What nearly every file of the rooms above torch includes.
+# Headers that nearly every file of the modules above torch includes.
 function(chimera_common_headers target)
   if(NOT TARGET chimera_headers)
     chimera_read_once(chimera_headers HEADERS <fmt/format.h> <algorithm>
@@ -61,61 +61,71 @@ function(chimera_common_headers target)
   target_precompile_headers(${target} REUSE_FROM chimera_headers)
 endfunction()
 
-# chimera_room(NAME [COLD] [ROOMS rooms it may include] [LIBS third-party targets]
-#              [EXCLUDE regex of sources that are a library of their own])
-function(chimera_room name)
-  cmake_parse_arguments(arg "COLD" "EXCLUDE" "ROOMS;LIBS" ${ARGN})
-  add_library(chimera_${name} STATIC)
-  if(arg_COLD)
-    target_link_libraries(chimera_${name} PRIVATE
-      $<BUILD_INTERFACE:chimera_cold>)
-  endif()
-  chimera_sources(chimera_${name} src/chimera/${name} EXCLUDE ${arg_EXCLUDE})
-  list(TRANSFORM arg_ROOMS PREPEND chimera_)
-  target_link_libraries(chimera_${name} PUBLIC ${arg_ROOMS}
+# chimera_module(NAME [COLD] [TORCH] [USES modules it may include]
+#                [LIBS third-party targets])
+#
+# The library chimera_NAME of all that lies in src/chimera/NAME, and the test
+# NAME_test of its *_test.cc. TORCH: it is below the line.
+function(chimera_module name)
+  cmake_parse_arguments(arg "COLD;TORCH" "" "USES;LIBS" ${ARGN})
+  set(library chimera_${name})
+  chimera_note_module(${name} ${arg_TORCH} ${arg_USES})
+  add_library(${library} STATIC)
+  chimera_sources(${library} src/chimera/${name})
+  list(TRANSFORM arg_USES PREPEND chimera_)
+  target_link_libraries(${library} PUBLIC ${arg_USES}
     PRIVATE $<BUILD_INTERFACE:chimera_flags> fmt::fmt ${arg_LIBS})
-  chimera_common_headers(chimera_${name})
-  chimera_install(${name})
-  if(CHIMERA_TESTS)
-    file(GLOB_RECURSE tests CONFIGURE_DEPENDS
-      ${PROJECT_SOURCE_DIR}/src/chimera/${name}/*_test.cc)
-    if(tests)
-      chimera_test(${name}_test SOURCES ${tests} LIBS chimera_${name})
-    endif()
+  if(arg_COLD)
+    target_link_libraries(${library} PRIVATE $<BUILD_INTERFACE:chimera_cold>)
+  endif()
+  if(arg_TORCH)
+    target_link_libraries(${library} PUBLIC Libtorch::Libtorch
+      PRIVATE $<BUILD_INTERFACE:chimera_torch_flags>)
+    chimera_torch_headers(${library})
+    chimera_install(${name} TORCH)
+  else()
+    chimera_common_headers(${library})
+    chimera_install(${name})
+  endif()
+  file(GLOB_RECURSE tests CONFIGURE_DEPENDS
+    ${PROJECT_SOURCE_DIR}/src/chimera/${name}/*_test.cc)
+  if(NOT CHIMERA_TESTS OR NOT tests)
+    return()
+  endif()
+  if(arg_TORCH)
+    chimera_torch_test(${name}_test SOURCES ${tests} LIBS ${library})
+  else()
+    chimera_test(${name}_test SOURCES ${tests} LIBS ${library})
   endif()
 endfunction()
 
-# The transport between processes: the part of comm that needs an MPI. It uses
-# MPI's C interface; mpi.h would bring in removed C++ bindings too, if not told
-# otherwise (by Open MPI's and MPICH's names).
-function(chimera_comm_mpi)
-  enable_language(C)  # FindMPI asks a compiler
-  find_package(MPI 3.0 REQUIRED COMPONENTS C)
-  add_library(chimera_comm_mpi STATIC)
-  chimera_sources(chimera_comm_mpi src/chimera/comm/mpi)
-  target_link_libraries(chimera_comm_mpi PUBLIC chimera_comm
-    PRIVATE $<BUILD_INTERFACE:chimera_flags> MPI::MPI_C)
-  target_compile_definitions(chimera_comm_mpi PRIVATE
-    OMPI_SKIP_MPICXX=1 MPICH_SKIP_MPICXX=1)
-  chimera_install(comm_mpi)
+# chimera_note_module(NAME TORCH MODULES...)
+#
+# Sorts the module, for the installed package, by what it needs: torch, toml++
+# (modules that use config, however far away), an MPI, or nothing.
+function(chimera_note_module name torch)
+  get_property(with_config GLOBAL PROPERTY CHIMERA_CONFIG_MODULES)
+  set(kind PLAIN)
+  foreach(module IN LISTS name ARGN)
+    if(module STREQUAL config OR module IN_LIST with_config)
+      set(kind CONFIG)
+    endif()
+  endforeach()
+  if(torch)
+    set(kind TORCH)
+  elseif(name STREQUAL mpi)
+    set(kind MPI)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY CHIMERA_${kind}_MODULES ${name})
 endfunction()
 
-# The part of the model room that knows files but not torch, as a library of its
-# own: it builds in seconds and runs under every sanitizer and the fuzzers.
-function(chimera_model_files)
-  set(folder ${PROJECT_SOURCE_DIR}/src/chimera/model)
-  file(GLOB sources CONFIGURE_DEPENDS
-    ${folder}/safetensors*.cc ${folder}/hf_*.cc)
-  set(tests ${sources})
-  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
-  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
-  add_library(chimera_model_files STATIC ${sources})
-  target_link_libraries(chimera_model_files PUBLIC chimera_base chimera_config
-    PRIVATE $<BUILD_INTERFACE:chimera_flags> fmt::fmt)
-  chimera_common_headers(chimera_model_files)
-  chimera_install(model_files)
-  if(CHIMERA_TESTS)
-    chimera_test(model_files_test SOURCES ${tests} LIBS chimera_model_files)
+# ATen's headers, read once for all targets that include torch: the first
+# module below the line reads them.
+function(chimera_torch_headers target)
+  if(target STREQUAL chimera_model)
+    target_precompile_headers(${target} PRIVATE <ATen/ATen.h>)
+  else()
+    target_precompile_headers(${target} REUSE_FROM chimera_model)
   endif()
 endfunction()
 
@@ -152,40 +162,17 @@ function(chimera_test name)
   set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT 600)
 endfunction()
 
-# chimera_torch_room(NAME [ROOMS rooms] [EXCLUDE regex of torch-free sources])
+# chimera_torch_test(NAME SOURCES files LIBS targets)
 #
-# A room below the line. Tests share the room's precompiled header, which saves
-# 10 s a file, and so its flags.
-function(chimera_torch_room name)
-  cmake_parse_arguments(arg "" "EXCLUDE" "ROOMS" ${ARGN})
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS
-    ${PROJECT_SOURCE_DIR}/src/chimera/${name}/*.cc)
-  if(arg_EXCLUDE)
-    list(FILTER sources EXCLUDE REGEX "${arg_EXCLUDE}")
-  endif()
-  set(tests ${sources})
-  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
-  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
-
-  list(TRANSFORM arg_ROOMS PREPEND chimera_)
-  add_library(chimera_${name} STATIC ${sources})
-  target_link_libraries(chimera_${name}
-    PUBLIC ${arg_ROOMS} Libtorch::Libtorch
-    PRIVATE $<BUILD_INTERFACE:chimera_flags>
-            $<BUILD_INTERFACE:chimera_torch_flags> fmt::fmt)
-  chimera_install(${name} TORCH)
-  if(TARGET chimera_model AND NOT name STREQUAL model)
-    target_precompile_headers(chimera_${name} REUSE_FROM chimera_model)
-  else()
-    target_precompile_headers(chimera_${name} PRIVATE <ATen/ATen.h>)
-  endif()
-  if(CHIMERA_TESTS AND tests)
-    add_executable(${name}_test ${tests})
-    target_link_libraries(${name}_test PRIVATE chimera_${name}
-      chimera_flags chimera_torch_flags chimera_cold fmt::fmt
-      GTest::gmock GTest::gtest_main rapidcheck rapidcheck_gtest)
-    target_precompile_headers(${name}_test REUSE_FROM chimera_model)
-    add_test(NAME ${name}_test COMMAND ${name}_test)
-    set_tests_properties(${name}_test PROPERTIES LABELS unit TIMEOUT 600)
-  endif()
+# A test that includes torch: it shares the modules' precompiled header, which
+# saves 10 s a file, and so their flags.
+function(chimera_torch_test name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LIBS} chimera_flags
+    chimera_torch_flags chimera_cold fmt::fmt GTest::gmock GTest::gtest_main
+    rapidcheck rapidcheck_gtest)
+  chimera_torch_headers(${name})
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 600)
 endfunction()

@@ -17,14 +17,14 @@
 #include <thread>
 
 #include "bench/race/blocks.h"
-#include "chimera/comm/mpi/mpi_transport.h"
-#include "chimera/comm/mpi/session.h"
 #include "chimera/exec/gather.h"
 #include "chimera/exec/run_threads.h"
+#include "chimera/mpi/mpi_transport.h"
+#include "chimera/mpi/session.h"
 #include "chimera/plan/profile_text.h"
+#include "chimera/plan/run_schedule.h"
 #include "chimera/simulate/simulate.h"
 #include "chimera/train/calibrate.h"
-#include "chimera/train/run_schedule.h"
 #include "chimera/train/train.h"
 
 namespace chimera {

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "chimera/model/hf_config.h"
-#include "chimera/model/hf_index.h"
+#include "chimera/files/hf_config.h"
+#include "chimera/files/hf_index.h"
 
 namespace {
 

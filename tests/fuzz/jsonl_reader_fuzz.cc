@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "chimera/train/data/jsonl.h"
-#include "chimera/train/data/prepared_samples.h"
+#include "chimera/data/jsonl.h"
+#include "chimera/data/prepared_samples.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "chimera/train/checkpoint/manifest.h"
+#include "chimera/checkpoint/manifest.h"
 
 namespace {
 

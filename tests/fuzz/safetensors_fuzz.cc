@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "chimera/model/safetensors.h"
-#include "chimera/model/safetensors_write.h"
+#include "chimera/files/safetensors.h"
+#include "chimera/files/safetensors_write.h"
 
 namespace {
 

@@ -13,9 +13,9 @@
 #include <thread>
 
 #include "chimera/comm/bytes_payload.h"
-#include "chimera/comm/mpi/mpi_transport.h"
-#include "chimera/comm/mpi/session.h"
 #include "chimera/exec/program.h"
+#include "chimera/mpi/mpi_transport.h"
+#include "chimera/mpi/session.h"
 #include "tests/grid.h"
 #include "tests/training_cases.h"
 

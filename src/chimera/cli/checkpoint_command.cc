@@ -5,10 +5,10 @@
 #include <memory>
 
 #include "chimera/base/text.h"
+#include "chimera/checkpoint/catalog.h"
 #include "chimera/cli/commands.h"
-#include "chimera/cli/console.h"
-#include "chimera/cli/exit_codes.h"
-#include "chimera/train/checkpoint/catalog.h"
+#include "chimera/console/console.h"
+#include "chimera/console/exit_codes.h"
 
 namespace chimera {
 namespace {

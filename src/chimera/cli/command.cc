@@ -4,8 +4,8 @@
 #include <iostream>
 
 #include "chimera/base/text.h"
-#include "chimera/cli/console.h"
-#include "chimera/cli/exit_codes.h"
+#include "chimera/console/console.h"
+#include "chimera/console/exit_codes.h"
 
 namespace chimera {
 

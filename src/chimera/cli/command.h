@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "chimera/cli/values.h"
+#include "chimera/console/values.h"
 
 namespace CLI {
 class App;

@@ -4,9 +4,9 @@
 
 #include "chimera/base/text.h"
 #include "chimera/cli/commands.h"
-#include "chimera/cli/console.h"
-#include "chimera/cli/exit_codes.h"
 #include "chimera/config/presets.h"
+#include "chimera/console/console.h"
+#include "chimera/console/exit_codes.h"
 #include "chimera/plan/builtin_profiles.h"
 #include "chimera/schedule/lower.h"
 #include "chimera/schedule/scheme.h"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "chimera/base/text.h"
-#include "chimera/cli/console.h"
+#include "chimera/console/console.h"
 #include "chimera/report/svg.h"
 #include "chimera/report/text.h"
 

@@ -7,11 +7,11 @@
 #include "chimera/base/files.h"
 #include "chimera/base/text.h"
 #include "chimera/cli/commands.h"
-#include "chimera/cli/console.h"
-#include "chimera/cli/exit_codes.h"
 #include "chimera/cli/slurm_script.h"
 #include "chimera/config/parse.h"
-#include "chimera/train/run_schedule.h"
+#include "chimera/console/console.h"
+#include "chimera/console/exit_codes.h"
+#include "chimera/plan/run_schedule.h"
 
 namespace chimera {
 namespace {

@@ -6,8 +6,8 @@
 #include "chimera/cli/model_flags.h"
 #include "chimera/plan/memory_model.h"
 #include "chimera/plan/model_layers.h"
+#include "chimera/plan/run_schedule.h"
 #include "chimera/schedule/cut.h"
-#include "chimera/train/run_schedule.h"
 
 namespace chimera {
 

@@ -8,8 +8,8 @@
 
 #include "chimera/base/result.h"
 #include "chimera/cli/flags.h"
-#include "chimera/cli/values.h"
 #include "chimera/config/run_config.h"
+#include "chimera/console/values.h"
 #include "chimera/plan/profile.h"
 #include "chimera/plan/staged_model.h"
 #include "chimera/schedule/schedule.h"

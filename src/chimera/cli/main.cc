@@ -7,8 +7,8 @@
 #include "chimera/base/check.h"
 #include "chimera/base/files.h"
 #include "chimera/cli/commands.h"
-#include "chimera/cli/console.h"
-#include "chimera/cli/exit_codes.h"
+#include "chimera/console/console.h"
+#include "chimera/console/exit_codes.h"
 
 namespace chimera {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "chimera/cli/values.h"
 #include "chimera/config/run_config.h"
+#include "chimera/console/values.h"
 #include "chimera/plan/profile.h"
 
 namespace chimera {

@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "chimera/cli/commands.h"
-#include "chimera/cli/console.h"
-#include "chimera/cli/exit_codes.h"
 #include "chimera/cli/run_module.h"
+#include "chimera/console/console.h"
+#include "chimera/console/exit_codes.h"
 
 namespace chimera {
 namespace {

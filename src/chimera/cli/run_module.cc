@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "chimera/cli/console.h"
+#include "chimera/console/console.h"
 
 namespace chimera {
 namespace {

@@ -3,10 +3,10 @@
 
 #include "chimera/base/check.h"
 #include "chimera/cli/commands.h"
-#include "chimera/cli/console.h"
 #include "chimera/cli/drawing.h"
-#include "chimera/cli/exit_codes.h"
 #include "chimera/cli/flags.h"
+#include "chimera/console/console.h"
+#include "chimera/console/exit_codes.h"
 #include "chimera/schedule/forms.h"
 #include "chimera/schedule/validate.h"
 #include "chimera/simulate/simulate.h"

@@ -5,8 +5,8 @@
 
 #include "chimera/base/text.h"
 #include "chimera/cli/commands.h"
-#include "chimera/cli/console.h"
-#include "chimera/cli/exit_codes.h"
+#include "chimera/console/console.h"
+#include "chimera/console/exit_codes.h"
 #include "chimera/schedule/scheme.h"
 
 namespace chimera {

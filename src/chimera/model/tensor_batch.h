@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "chimera/model/batch.h"
+#include "chimera/data/batch.h"
 
 namespace chimera {
 

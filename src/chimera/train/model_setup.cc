@@ -5,8 +5,8 @@
 #include <map>
 
 #include "chimera/base/text.h"
-#include "chimera/model/hf_directory.h"
-#include "chimera/model/hf_match.h"
+#include "chimera/files/hf_directory.h"
+#include "chimera/files/hf_match.h"
 #include "chimera/model/initial_weights.h"
 
 namespace chimera {

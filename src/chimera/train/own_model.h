@@ -10,7 +10,7 @@
 
 #include "chimera/base/result.h"
 #include "chimera/config/run_config.h"
-#include "chimera/model/batch.h"
+#include "chimera/data/batch.h"
 #include "chimera/model/model.h"
 #include "chimera/model/torch_compute.h"
 #include "chimera/schedule/schedule.h"

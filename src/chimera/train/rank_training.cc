@@ -8,13 +8,13 @@
 #include <limits>
 
 #include "chimera/exec/gather.h"
+#include "chimera/plan/run_schedule.h"
 #include "chimera/schedule/forms.h"
 #include "chimera/simulate/simulate.h"
 #include "chimera/trace/measure.h"
 #include "chimera/trace/merge.h"
 #include "chimera/train/learning_rate.h"
 #include "chimera/train/replicas.h"
-#include "chimera/train/run_schedule.h"
 
 namespace chimera {
 namespace {

@@ -7,10 +7,10 @@
 #include <optional>
 #include <string>
 
+#include "chimera/checkpoint/recovery.h"
 #include "chimera/exec/run_threads.h"
 #include "chimera/exec/worker.h"
 #include "chimera/schedule/costs.h"
-#include "chimera/train/checkpoint/recovery.h"
 #include "chimera/train/collect.h"
 #include "chimera/train/saving.h"
 #include "chimera/train/train.h"

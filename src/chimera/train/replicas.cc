@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "chimera/base/text.h"
+#include "chimera/checkpoint/manifest.h"
 #include "chimera/exec/gather.h"
 #include "chimera/exec/progress.h"
-#include "chimera/train/checkpoint/manifest.h"
 
 namespace chimera {
 namespace {

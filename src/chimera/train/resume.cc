@@ -7,8 +7,8 @@
 #include <map>
 
 #include "chimera/base/files.h"
+#include "chimera/checkpoint/checkpoint.h"
 #include "chimera/exec/train_state.h"
-#include "chimera/train/checkpoint/checkpoint.h"
 #include "chimera/train/optimizers.h"
 
 namespace chimera {

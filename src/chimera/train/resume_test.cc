@@ -10,8 +10,8 @@
 #include <latch>
 #include <map>
 
+#include "chimera/checkpoint/catalog.h"
 #include "chimera/exec/program.h"
-#include "chimera/train/checkpoint/catalog.h"
 #include "chimera/train/linears_for_tests.h"
 #include "chimera/train/replicas.h"
 #include "chimera/train/train.h"

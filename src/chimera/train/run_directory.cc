@@ -12,7 +12,7 @@
 #include "chimera/base/files.h"
 #include "chimera/base/text.h"
 #include "chimera/config/print.h"
-#include "chimera/model/hf_write.h"
+#include "chimera/files/hf_write.h"
 
 namespace chimera {
 namespace {

@@ -6,8 +6,8 @@
 #include <functional>
 #include <string>
 
+#include "chimera/checkpoint/saver.h"
 #include "chimera/exec/worker.h"
-#include "chimera/train/checkpoint/saver.h"
 #include "chimera/train/setup.h"
 
 namespace chimera {

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
+#include "chimera/data/data_source.h"
+#include "chimera/data/token_file.h"
+#include "chimera/plan/run_schedule.h"
 #include "chimera/schedule/cut.h"
-#include "chimera/train/data/data_source.h"
-#include "chimera/train/data/token_file.h"
 #include "chimera/train/model_setup.h"
 #include "chimera/train/optimizers.h"
 #include "chimera/train/resume.h"
-#include "chimera/train/run_schedule.h"
 
 namespace chimera {
 namespace {

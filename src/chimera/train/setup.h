@@ -17,7 +17,7 @@
 #include "chimera/base/result.h"
 #include "chimera/config/run_config.h"
 #include "chimera/exec/emulated.h"
-#include "chimera/model/hf_config.h"
+#include "chimera/files/hf_config.h"
 #include "chimera/model/torch_compute.h"
 #include "chimera/train/own_model.h"
 

@@ -4,13 +4,13 @@
 #include <mutex>
 #include <thread>
 
+#include "chimera/checkpoint/catalog.h"
 #include "chimera/comm/comm_error.h"
 #include "chimera/exec/run_threads.h"
-#include "chimera/train/checkpoint/catalog.h"
+#include "chimera/plan/run_schedule.h"
 #include "chimera/train/rank_training.h"
 #include "chimera/train/replicas.h"
 #include "chimera/train/resume.h"
-#include "chimera/train/run_schedule.h"
 
 namespace chimera {
 namespace {

@@ -7,12 +7,12 @@
 #include <future>
 #include <iostream>
 
-#include "chimera/cli/console.h"
-#include "chimera/cli/exit_codes.h"
 #include "chimera/cli/run/build_id.h"
 #include "chimera/cli/run/failure.h"
 #include "chimera/cli/run/resume_point.h"
 #include "chimera/cli/run/run_config.h"
+#include "chimera/console/console.h"
+#include "chimera/console/exit_codes.h"
 #include "chimera/exec/program.h"
 #include "chimera/train/handshake.h"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "chimera/base/result.h"
-#include "chimera/comm/mpi/session.h"
 #include "chimera/config/run_config.h"
+#include "chimera/mpi/session.h"
 #include "chimera/train/run_directory.h"
 #include "chimera/train/setup.h"
 

@@ -13,22 +13,22 @@
 
 #include "chimera/base/files.h"
 #include "chimera/base/text.h"
-#include "chimera/cli/console.h"
-#include "chimera/cli/exit_codes.h"
 #include "chimera/cli/run/failure.h"
 #include "chimera/cli/run/launcher.h"
 #include "chimera/cli/run/mpi_run.h"
 #include "chimera/cli/run/run_config.h"
 #include "chimera/cli/run/run_functions.h"
-#include "chimera/cli/values.h"
 #include "chimera/config/parse.h"
+#include "chimera/console/console.h"
+#include "chimera/console/exit_codes.h"
+#include "chimera/console/values.h"
 #include "chimera/exec/emulated.h"
 #include "chimera/exec/program.h"
 #include "chimera/exec/run_threads.h"
 #include "chimera/plan/profile_text.h"
+#include "chimera/plan/run_schedule.h"
 #include "chimera/train/link_bench.h"
 #include "chimera/train/model_setup.h"
-#include "chimera/train/run_schedule.h"
 
 namespace chimera {
 namespace {

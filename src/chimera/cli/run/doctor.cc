@@ -10,10 +10,10 @@
 #include <thread>
 
 #include "chimera/base/files.h"
-#include "chimera/cli/console.h"
-#include "chimera/cli/exit_codes.h"
 #include "chimera/cli/run/mpi_run.h"
 #include "chimera/cli/run/run_functions.h"
+#include "chimera/console/console.h"
+#include "chimera/console/exit_codes.h"
 #include "chimera/exec/emulated.h"
 #include "chimera/exec/run_threads.h"
 #include "chimera/exec/worker.h"

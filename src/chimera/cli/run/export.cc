@@ -2,13 +2,13 @@
 #include <filesystem>
 #include <system_error>
 
-#include "chimera/cli/console.h"
-#include "chimera/cli/exit_codes.h"
 #include "chimera/cli/run/run_config.h"
 #include "chimera/cli/run/run_functions.h"
-#include "chimera/cli/values.h"
-#include "chimera/model/hf_directory.h"
-#include "chimera/model/hf_write.h"
+#include "chimera/console/console.h"
+#include "chimera/console/exit_codes.h"
+#include "chimera/console/values.h"
+#include "chimera/files/hf_directory.h"
+#include "chimera/files/hf_write.h"
 
 namespace chimera {
 

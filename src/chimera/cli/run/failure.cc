@@ -6,8 +6,8 @@
 #include <system_error>
 
 #include "chimera/base/files.h"
-#include "chimera/cli/exit_codes.h"
 #include "chimera/comm/comm_error.h"
+#include "chimera/console/exit_codes.h"
 #include "chimera/train/replicas.h"
 
 namespace chimera {

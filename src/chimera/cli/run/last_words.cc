@@ -8,8 +8,8 @@
 #include <iostream>
 
 #include "chimera/base/files.h"
-#include "chimera/cli/exit_codes.h"
 #include "chimera/cli/run/background_stderr.h"
+#include "chimera/console/exit_codes.h"
 #include "chimera/exec/progress.h"
 
 namespace chimera {

@@ -8,8 +8,6 @@
 #include <iostream>
 #include <optional>
 
-#include "chimera/cli/console.h"
-#include "chimera/cli/exit_codes.h"
 #include "chimera/cli/run/admission.h"
 #include "chimera/cli/run/background_stderr.h"
 #include "chimera/cli/run/failure.h"
@@ -19,10 +17,12 @@
 #include "chimera/cli/run/watchdog.h"
 #include "chimera/comm/bytes_payload.h"
 #include "chimera/comm/comm_error.h"
-#include "chimera/comm/mpi/mpi_transport.h"
-#include "chimera/comm/mpi/session.h"
+#include "chimera/console/console.h"
+#include "chimera/console/exit_codes.h"
 #include "chimera/exec/gather.h"
 #include "chimera/exec/progress.h"
+#include "chimera/mpi/mpi_transport.h"
+#include "chimera/mpi/session.h"
 
 namespace chimera {
 namespace {

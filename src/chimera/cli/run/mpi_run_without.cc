@@ -1,6 +1,6 @@
 // For builds without MPI.
-#include "chimera/cli/console.h"
 #include "chimera/cli/run/mpi_run.h"
+#include "chimera/console/console.h"
 
 namespace chimera {
 

@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "chimera/base/files.h"
+#include "chimera/checkpoint/recovery.h"
 #include "chimera/exec/program.h"
-#include "chimera/train/checkpoint/recovery.h"
 
 namespace chimera {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "chimera/base/result.h"
-#include "chimera/train/checkpoint/catalog.h"
+#include "chimera/checkpoint/catalog.h"
 #include "chimera/train/run_directory.h"
 #include "chimera/train/run_directory_lock.h"
 #include "chimera/train/setup.h"

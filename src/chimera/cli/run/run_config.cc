@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "chimera/base/files.h"
-#include "chimera/cli/console.h"
-#include "chimera/cli/exit_codes.h"
 #include "chimera/config/parse.h"
+#include "chimera/console/console.h"
+#include "chimera/console/exit_codes.h"
 
 namespace chimera {
 

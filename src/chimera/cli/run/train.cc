@@ -3,8 +3,6 @@
 #include <iostream>
 #include <memory>
 
-#include "chimera/cli/console.h"
-#include "chimera/cli/exit_codes.h"
 #include "chimera/cli/run/background_stderr.h"
 #include "chimera/cli/run/launcher.h"
 #include "chimera/cli/run/mpi_run.h"
@@ -12,6 +10,8 @@
 #include "chimera/cli/run/run_config.h"
 #include "chimera/cli/run/run_functions.h"
 #include "chimera/cli/run/training.h"
+#include "chimera/console/console.h"
+#include "chimera/console/exit_codes.h"
 #include "chimera/exec/program.h"
 
 namespace chimera {

@@ -12,10 +12,10 @@
 
 #include "chimera/base/files.h"
 #include "chimera/base/text.h"
-#include "chimera/cli/exit_codes.h"
 #include "chimera/cli/run/failure.h"
 #include "chimera/cli/run/step_line.h"
 #include "chimera/comm/comm_error.h"
+#include "chimera/console/exit_codes.h"
 #include "chimera/model/memory_meter.h"
 #include "chimera/report/svg.h"
 #include "chimera/schedule/forms.h"

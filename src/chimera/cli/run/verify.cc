@@ -6,13 +6,13 @@
 #include <iostream>
 #include <memory>
 
-#include "chimera/cli/console.h"
-#include "chimera/cli/exit_codes.h"
 #include "chimera/cli/run/failure.h"
 #include "chimera/cli/run/launcher.h"
 #include "chimera/cli/run/run_config.h"
 #include "chimera/cli/run/run_functions.h"
-#include "chimera/cli/values.h"
+#include "chimera/console/console.h"
+#include "chimera/console/exit_codes.h"
+#include "chimera/console/values.h"
 
 namespace chimera {
 namespace {

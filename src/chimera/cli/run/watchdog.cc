@@ -5,8 +5,8 @@
 
 #include <iostream>
 
-#include "chimera/cli/exit_codes.h"
 #include "chimera/cli/run/background_stderr.h"
+#include "chimera/console/exit_codes.h"
 
 namespace chimera {
 

@@ -1,0 +1,144 @@
+#include "chimera/checkpoint/recovery.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <thread>
+
+#include "chimera/base/files.h"
+#include "chimera/checkpoint/catalog.h"
+
+namespace chimera {
+namespace {
+
+namespace fs = std::filesystem;
+
+// As bits: a norm may be infinite, and every rank must clip alike.
+std::string to_text(const Testimony& testimony) {
+  return fmt::format("{} {:x} {:x}\n", testimony.steps,
+                     std::bit_cast<std::uint64_t>(testimony.vote.squared_norm),
+                     std::bit_cast<std::uint64_t>(testimony.vote.bad_at));
+}
+
+Testimony from_text(const std::string& text) {
+  int steps = 0;
+  unsigned long norm = 0;
+  unsigned long bad_at = 0;
+  if (std::sscanf(text.c_str(), "%d %lx %lx", &steps, &norm, &bad_at) != 3) {
+    throw IoError("what another rank has left cannot be read: " + text);
+  }
+  Testimony testimony{.steps = steps};
+  testimony.vote.squared_norm = std::bit_cast<double>(norm);
+  testimony.vote.bad_at = std::bit_cast<double>(bad_at);
+  return testimony;
+}
+
+constexpr const char* kLostToo = "lost too";
+
+// Sleeps until `is_there`; false if that takes too long.
+bool wait_until(std::chrono::duration<double> patience,
+                const std::function<bool()>& is_there) {
+  constexpr auto kPeriod = std::chrono::milliseconds(5);
+  const auto deadline = Clock::now() + patience;
+  while (!is_there()) {
+    if (Clock::now() > deadline) return false;
+    std::this_thread::sleep_for(kPeriod);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<int> all_but(int rank, int ranks) {
+  std::vector<int> others;
+  for (int other = 0; other < ranks; ++other) {
+    if (other != rank) others.push_back(other);
+  }
+  return others;
+}
+
+std::string Recovery::file_of(int rank) const {
+  return fmt::format("{}/.recovery/rank-{:04}",
+                     checkpoints_path(options_.run_dir), rank);
+}
+
+void Recovery::speak(const std::string& words) const {
+  const std::string file = file_of(options_.rank);
+  std::error_code error;
+  fs::create_directories(fs::path(file).parent_path(), error);
+  if (error) throw IoError("cannot write " + file + ": " + error.message());
+  write_file(file, words);
+}
+
+void Recovery::renounce() const { speak(kLostToo); }
+
+Testimony Recovery::wait_for_testimony(int rank) const {
+  std::error_code error;
+  const bool spoke = wait_until(
+      options_.patience, [&] { return fs::exists(file_of(rank), error); });
+  if (!spoke) throw IoError(fmt::format("rank {} said nothing", rank));
+  const Result<std::string> text = read_file(file_of(rank));
+  if (!text) throw IoError(to_string(text.errors().front()));
+  if (*text == kLostToo) {
+    throw IoError(fmt::format("rank {} has failed too", rank));
+  }
+  return from_text(*text);
+}
+
+Testimony Recovery::agree(const Testimony& mine) const {
+  speak(to_text(mine));
+  Testimony best = mine;
+  for (const int rank : options_.survivors) {
+    const Testimony theirs = wait_for_testimony(rank);
+    if (theirs.steps > best.steps) best = theirs;
+  }
+  return best;
+}
+
+int Recovery::wait_for_survivors() const {
+  int steps = 0;
+  for (const int rank : options_.survivors) {
+    steps = std::max(steps, wait_for_testimony(rank).steps);
+  }
+  const std::string path = checkpoint_path(options_.run_dir, steps);
+  std::error_code error;
+  const bool is_saved =
+      wait_until(options_.patience, [&] { return fs::exists(path, error); });
+  if (!is_saved) throw IoError("the other ranks have not saved " + path);
+  return steps;
+}
+
+std::string Recovery::save(const Manifest& head,
+                           const std::vector<StatePiece>& pieces) const {
+  std::string path = checkpoint_path(options_.run_dir, head.step);
+  std::error_code error;
+  if (fs::exists(path, error)) return path;  // saved before the loss
+  const std::string folder =
+      fmt::format("{}/.step-{:08}.recovering",
+                  checkpoints_path(options_.run_dir), head.step);
+  write_part({.folder = folder, .rank = options_.rank, .head = head}, pieces);
+  const bool commits = options_.rank == options_.survivors.front();
+  const bool is_done = wait_until(options_.patience, [&] {
+    if (!commits) return fs::exists(path, error);
+    for (const int rank : options_.survivors) {
+      if (!has_part(folder, rank)) return false;
+    }
+    return true;
+  });
+  if (!is_done) {
+    throw IoError("the other ranks did not write their parts in time");
+  }
+  if (!commits) return path;
+  return commit_parts({.run_dir = options_.run_dir,
+                       .folder = folder,
+                       .ranks = options_.survivors,
+                       .keep = options_.keep})
+      .path;
+}
+
+}  // namespace chimera

@@ -1,0 +1,84 @@
+// Saves in the background of training: what training waits for is a copy.
+// One object per rank, used by that rank's thread. All ranks take the same
+// steps at the same time:
+//
+//   start()    the rank's share is copied, and its thread begins to write
+//   part()     how far it is: what the rank says in its next votes
+//   settle()   all parts are written: rank 0's thread commits
+//   result()   on rank 0: what became of it
+#pragma once
+
+#include <cstddef>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chimera/checkpoint/parts.h"
+
+namespace chimera {
+
+struct SaveResult {
+  int step = 0;
+  std::string path;     // empty: it failed
+  std::string error;    // then why
+  std::string warning;  // of what came after it; may be empty
+  double stall_s = 0;   // for which this rank's training waited
+  double total_s = 0;
+};
+
+// A save between start() and settle().
+struct OpenSave {
+  int step = 0;
+  std::string folder;
+  double stall_s = 0;
+  Clock::time_point started;
+  std::future<std::string> part;  // why not; empty: it is written
+};
+
+class Saver {
+ public:
+  struct Options {
+    std::string run_dir;
+    int rank = 0;
+    int ranks = 1;
+    int keep = 1;
+  };
+  explicit Saver(Options options) : options_(std::move(options)) {}
+
+  enum class Part { kIdle, kWriting, kWritten, kFailed };
+
+  // REQUIRES: no save is open.
+  void start(const Manifest& head, const std::vector<StatePiece>& pieces);
+  // A save is open from start() until settle().
+  [[nodiscard]] bool is_open() const { return open_.has_value(); }
+  [[nodiscard]] Part part();
+  // Waits for this rank's own part.
+  [[nodiscard]] Part wait_part();
+  // Why its part could not be written. REQUIRES: part() is kFailed.
+  [[nodiscard]] std::string error() const { return error_; }
+
+  void settle(bool all_written);
+  // On rank 0, once for each save: nullopt while there is nothing (new) to
+  // tell; with `wait` it waits for a commit under way.
+  [[nodiscard]] std::optional<SaveResult> result(bool wait);
+
+ private:
+  void copy(const std::vector<StatePiece>& pieces);
+  [[nodiscard]] SaveResult commit(const OpenSave& save) const;
+
+  Options options_;
+  std::string error_;
+  Part part_ = Part::kIdle;
+  // Kept from save to save: its pages are there already.
+  std::unique_ptr<std::byte[]> memory_;
+  std::size_t capacity_ = 0;
+  std::vector<StatePiece> copied_;
+  // Last, so that they are destroyed first: when a worker fails during a save
+  // their threads still use the above, and their destructors wait for them.
+  std::future<SaveResult> commit_;
+  std::optional<OpenSave> open_;
+};
+
+}  // namespace chimera

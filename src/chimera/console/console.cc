@@ -1,0 +1,40 @@
+#include "chimera/console/console.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "chimera/base/files.h"
+#include "chimera/console/exit_codes.h"
+
+namespace chimera {
+void write_result(const std::string& text, const std::string& path) {
+  if (!path.empty() && path != "-") {
+    write_file(path, text);
+    return;
+  }
+  std::cout << text << std::flush;
+  if (!std::cout) throw IoError("cannot write to standard output");
+}
+
+int print_errors(const Diagnostics& errors) {
+  for (const Diagnostic& error : errors) {
+    std::cerr << to_string(error) << '\n';
+  }
+  return kExitUsage;
+}
+
+bool stdout_has_colour() {
+  return isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+}
+
+int stdout_columns() {
+  winsize size{};
+  if (isatty(STDOUT_FILENO) == 0) return 0;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 80;
+  return size.ws_col;
+}
+
+}  // namespace chimera

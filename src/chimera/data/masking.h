@@ -1,0 +1,63 @@
+// BERT's masking (Devlin et al., NAACL 2019, 3.1): 15 % of the positions are
+// targets; of these 80 % are replaced by the mask, 10 % by a random id, 10 %
+// stay. A function of (seed, epoch, sample, position) alone.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "chimera/base/counter_random.h"
+#include "chimera/data/order.h"
+
+namespace chimera {
+
+// Where things stand in `[CLS] A [SEP] B [SEP]` of seq positions.
+struct PairLayout {
+  int seq = 0;  // at least kShortest
+
+  static constexpr int kSpecials = 3;
+  static constexpr int kShortest = kSpecials + 2;  // A and B of one token
+
+  [[nodiscard]] int span() const { return seq - kSpecials; }
+  [[nodiscard]] int length_a() const { return span() / 2; }
+  [[nodiscard]] int begin_b() const { return length_a() + 2; }
+  // The position of the span's `index`-th token.
+  [[nodiscard]] int position(int index) const {
+    return index < length_a() ? index + 1 : index + 2;
+  }
+};
+
+// The ids that are no text.
+struct SpecialIds {
+  int cls = 0;
+  int sep = 0;
+  int mask = 0;
+};
+
+struct MaskingOptions {
+  std::int64_t seed = 0;
+  int vocab = 0;
+  int mask_id = 0;
+};
+
+class Masking {
+ public:
+  Masking(const MaskingOptions& options, const Draw& draw)
+      : options_(options),
+        random_(RandomUse::kMasking,
+                {static_cast<std::uint64_t>(options.seed),
+                 static_cast<std::uint64_t>(draw.epoch),
+                 static_cast<std::uint64_t>(draw.sample)}) {}
+
+  // The masked positions, ascending. ENSURES: at least one, because a
+  // mini-batch without targets has no mean loss.
+  [[nodiscard]] std::vector<int> positions(const PairLayout& layout) const;
+  // What the model sees at a masked position.
+  [[nodiscard]] std::int64_t input(int position, std::int64_t original) const;
+
+ private:
+  MaskingOptions options_;
+  CounterRandom random_;
+};
+
+}  // namespace chimera

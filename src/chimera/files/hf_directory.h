@@ -1,0 +1,46 @@
+// A Hugging Face directory, opened: config.json and the weights beside it, in
+// model.safetensors or in the shards that model.safetensors.index.json names.
+// Written by strangers; see safetensors.h for what that means.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "chimera/base/result.h"
+#include "chimera/files/hf_config.h"
+#include "chimera/files/safetensors.h"
+
+namespace chimera {
+
+// One tensor and the file it is in: file->copy_as_float(*info, out).
+struct StoredTensor {
+  const SafetensorsFile* file = nullptr;
+  const TensorInfo* info = nullptr;
+};
+
+// Movable; its StoredTensors are valid as long as it lives, moves included.
+class HfDirectory {
+ public:
+  [[nodiscard]] static Result<HfDirectory> open(const std::string& path);
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const HfShape& shape() const { return shape_; }
+  // Of all shards, each name once, as the files call them.
+  [[nodiscard]] const std::vector<StoredTensor>& tensors() const {
+    return tensors_;
+  }
+
+ private:
+  HfDirectory() = default;
+  Diagnostics open_weights();
+  Diagnostics open_shards(const std::string& index_path);
+  Diagnostics open_file(const std::string& path);
+  void list_tensors();
+
+  std::string path_;
+  HfShape shape_;
+  std::vector<SafetensorsFile> files_;
+  std::vector<StoredTensor> tensors_;
+};
+
+}  // namespace chimera

@@ -1,0 +1,153 @@
+#include "chimera/mpi/mpi_transport.h"
+
+#include <atomic>
+#include <future>
+#include <optional>
+#include <thread>
+
+#include "chimera/comm/comm_error.h"
+#include "chimera/comm/mailbox.h"
+#include "chimera/mpi/communicators.h"
+#include "chimera/mpi/engine.h"
+
+namespace chimera {
+namespace {
+
+class MpiRank final : public MpiTransport {
+  template <class Wait>
+  auto waiting(const Wait& wait) {
+    engine_.worker_waits = true;
+    auto result = wait();
+    engine_.worker_waits = false;
+    return result;
+  }
+
+ public:
+  explicit MpiRank(const MpiOptions& options)
+      : options_(options),
+        comms_(options.groups),
+        engine_(options_, comms_, mailbox_) {}
+
+  [[nodiscard]] int rank() const override { return comms_.rank(); }
+  [[nodiscard]] int size() const override { return comms_.ranks(); }
+
+  void post_receive(const MessageId& id, int from,
+                    const PayloadMaker& make) override {
+    engine_.ask(PostReceive{id, from, make()});
+  }
+
+  void send(const MessageId& id, int to, PayloadPtr payload) override {
+    engine_.ask(Send{id, to, std::move(payload)});
+  }
+
+  Received receive(const MessageId& id, int from) override {
+    std::optional<Received> message =
+        waiting([&] { return mailbox_.take_message(id, from, deadline()); });
+    if (!message) fail("no message came", from);
+    return std::move(*message);
+  }
+
+  void start_collective(const CollectiveId& id,
+                        std::span<const int> /*members*/,
+                        const NumberBuffer& buffer) override {
+    engine_.ask(StartCollective{id, buffer});
+  }
+
+  Span wait_collective(const CollectiveId& id) override {
+    const std::optional<Span> span =
+        waiting([&] { return mailbox_.take_collective(id, deadline()); });
+    if (!span) fail("a gradient sum did not complete", missing(id));
+    return *span;
+  }
+
+  void start_vote(int step, const Ballot& ballot) override {
+    engine_.ask(StartVote{step, ballot});
+  }
+
+  Ballot wait_vote(int step) override {
+    const std::optional<Ballot> result =
+        waiting([&] { return mailbox_.take_vote(step, deadline()); });
+    if (!result) fail("a vote did not complete", missing(std::nullopt));
+    return *result;
+  }
+
+  void report_progress(std::uint64_t progress) override {
+    engine_.progress.store(progress, std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t progress_of(int rank) const override {
+    return rank == this->rank() ? engine_.progress.load()
+                                : engine_.heart().progress_of(rank);
+  }
+  [[nodiscard]] double silence_of(int rank) const override {
+    return std::chrono::duration<double>(engine_.heart().silence_of(rank))
+        .count();
+  }
+
+  // The process ends once the others have been told; until then nothing that
+  // they may still read goes away.
+  void abort(const std::string& /*reason*/) noexcept override {
+    if (is_released_) return;
+    const Cause cause = options_.cause();
+    engine_.watch().give_up({.exit_code = cause.exit_code,
+                             .origin = rank(),
+                             .reason = cause.reason,
+                             .lost = cause.can_recover ? rank() : -1});
+    wait_for_the_end();
+  }
+
+  void expect_kill(Clock::duration time_left) override {
+    engine_.watch().expect_kill(time_left);
+  }
+
+  void release(const std::string& reason) override {
+    is_released_ = true;
+    mailbox_.abort(reason);
+  }
+
+ private:
+  [[noreturn]] static void wait_for_the_end() {
+    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+  }
+
+  // A deadline was missed. While a rank is silent, that may be the cause:
+  // either it is heard again, or the watch declares it lost. Then the process
+  // ends, or, if the run can be saved, is released.
+  [[noreturn]] void fail(const char* what, int peer) {
+    const auto is_someone_silent = [this] {
+      return engine_.heart().longest_silence().second > Heart::kSilent;
+    };
+    while (engine_.watch().ending() || is_someone_silent()) {
+      std::this_thread::sleep_for(Heart::kPeriod);
+      if (is_released_) throw AbortedError(what);
+    }
+    throw TimeoutError(what, peer);
+  }
+
+  [[nodiscard]] Clock::time_point deadline() const {
+    return Clock::now() +
+           std::chrono::duration_cast<Clock::duration>(options_.deadline);
+  }
+
+  // -1 if the thread does not answer: it hangs inside MPI.
+  int missing(const std::optional<CollectiveId>& collective) {
+    const auto answer = std::make_shared<std::promise<int>>();
+    engine_.ask(Question{collective, answer});
+    std::future<int> rank = answer->get_future();
+    const auto status = rank.wait_for(std::chrono::seconds(1));
+    return status == std::future_status::ready ? rank.get() : -1;
+  }
+
+  const MpiOptions options_;
+  std::atomic<bool> is_released_ = false;
+  Mailbox mailbox_;
+  Communicators comms_;
+  Engine engine_;
+};
+
+}  // namespace
+
+std::unique_ptr<MpiTransport> make_mpi_transport(const MpiOptions& options) {
+  return std::make_unique<MpiRank>(options);
+}
+
+}  // namespace chimera

@@ -1,0 +1,350 @@
+#include "chimera/plan/run_schedule.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <set>
+#include <tuple>
+
+#include "chimera/base/files.h"
+#include "chimera/plan/plan_order.h"
+#include "chimera/schedule/forms.h"
+#include "chimera/schedule/lower.h"
+#include "chimera/schedule/scheme.h"
+#include "chimera/schedule/validate.h"
+
+namespace chimera {
+namespace {
+
+// The names were checked when the config was read.
+int index_of(const std::vector<std::string>& names, const std::string& name) {
+  return static_cast<int>(std::find(names.begin(), names.end(), name) -
+                          names.begin());
+}
+
+ScheduleSpec spec_of(const ScheduleConfig& config) {
+  ScheduleSpec spec{.scheme = config.scheme,
+                    .depth = *config.depth,
+                    .micros = *config.micros,
+                    .pipes = config.pipes,
+                    .chunks = config.chunks,
+                    .cap = config.cap,
+                    .width = config.width};
+  spec.scale = static_cast<Scale>(index_of(scale_names(), config.scale));
+  if (config.shape) {
+    spec.shape = static_cast<Shape>(index_of(shape_names(), *config.shape));
+  }
+  return spec;
+}
+
+Result<Schedule> read_schedule(const ScheduleConfig& config) {
+  const Result<std::string> text = read_file(config.file);
+  if (!text) return text.errors();
+  Result<Schedule> schedule = parse_schedule(*text, config.file);
+  if (!schedule) return schedule;
+  Diagnostics errors;
+  const auto compare = [&](const char* name, int in_file,
+                           std::optional<int> in_config) {
+    if (!in_config || *in_config == in_file) return;
+    errors.push_back(
+        {.code = "E560",
+         .where = config.file,
+         .found = std::string(name) + " = " + std::to_string(in_file),
+         .needed = "must be schedule." + std::string(name) + " = " +
+                   std::to_string(*in_config),
+         .hint = "leave it out of run.toml"});
+  };
+  compare("depth", schedule->depth, config.depth);
+  compare("micros", schedule->micros, config.micros);
+  compare("pipes", schedule->pipes(), config.pipes);
+  compare("chunks", schedule->chunks(), config.chunks);
+  // 1 is the default of both: it says nothing.
+  if (config.width > 1 && schedule->width > 1) {
+    compare("width", schedule->width, config.width);
+  }
+  if (!errors.empty()) return errors;
+  Schedule wide = *schedule;
+  wide.width = std::max(wide.width, config.width);
+  const std::vector<Violation> violations = validate(wide);
+  if (!violations.empty()) return to_diagnostics(violations);
+  return wide;
+}
+
+// What makes an update wait for the vote of all workers.
+bool vote_gates_update(const RunConfig& config, const Schedule& schedule) {
+  return config.train.clip > 0 || config.train.on_nan == OnNan::kSkip ||
+         (config.run.recover && why_no_recovery(config, schedule).empty());
+}
+
+Diagnostics check_asynchronous(const RunConfig& config,
+                               const Schedule& schedule, bool tied) {
+  Diagnostics errors;
+  if (!is_asynchronous(schedule)) return errors;
+  const auto refuse = [&](const std::string& found, const std::string& hint) {
+    errors.push_back({.code = "E561",
+                      .found = found,
+                      .needed = "is not possible with " + schedule.scheme +
+                                ", whose stages update at different times",
+                      .hint = hint});
+  };
+  if (config.train.clip > 0) refuse("train.clip", "set train.clip = 0");
+  if (config.train.on_nan == OnNan::kSkip) {
+    refuse("train.on_nan = \"skip\"", "set train.on_nan = \"stop\"");
+  }
+  if (tied) {
+    refuse("model.tie_embeddings", "set model.tie_embeddings = false");
+  }
+  return errors;
+}
+
+Diagnostics check_emulated(const RunConfig& config, const Schedule& schedule) {
+  Diagnostics errors;
+  if (config.model.kind != ModelKind::kEmulated) return errors;
+  const size_t stages = schedule.stages();
+  const auto check = [&](const char* name, const std::vector<double>& times) {
+    if (times.size() == 1 || times.size() == stages) return;
+    errors.push_back(
+        {.code = "E563",
+         .found = std::to_string(times.size()) + " times in " + name,
+         .needed = "must be 1 or one for each of " + std::to_string(stages) +
+                   " stages"});
+  };
+  check("forward_ms", config.emulated.forward_ms);
+  check("input_grad_ms", config.emulated.input_grad_ms);
+  check("weight_grad_ms", config.emulated.weight_grad_ms);
+  return errors;
+}
+
+Diagnostics check_halves(const RunConfig& config, const Schedule& schedule) {
+  if (schedule.parts == 1 || *config.schedule.micro_batch % 2 == 0) return {};
+  return {{.code = "E562",
+           .found = "schedule.micro_batch = " +
+                    std::to_string(*config.schedule.micro_batch),
+           .needed = "must be even: the backward runs in two halves"}};
+}
+
+// More than any machine has. Whoever counts ranks may do so in an int.
+constexpr std::int64_t kMostRanks = std::int64_t{1} << 20;
+
+Diagnostics check_ranks(const Schedule& schedule) {
+  if (std::int64_t{schedule.depth} * schedule.width <= kMostRanks) return {};
+  return {{.code = "E209",
+           .found = "depth x width = " + std::to_string(schedule.depth) +
+                    " x " + std::to_string(schedule.width),
+           .needed = "is too large; the most is " + std::to_string(kMostRanks) +
+                     " workers",
+           .hint = "use a smaller depth or width"}};
+}
+
+Diagnostics check_replan(const ScheduleConfig& config,
+                         const Schedule& schedule) {
+  if (config.replan_after == 0 || is_planned(schedule)) return {};
+  return {{.code = "E574",
+           .found =
+               "schedule.replan_after = " + std::to_string(config.replan_after),
+           .needed = "needs an order that can be planned again",
+           .hint = "use schedule.scheme = \"planned\""}};
+}
+
+bool sums_tied_weight(const Schedule& schedule) {
+  return std::any_of(schedule.groups.begin(), schedule.groups.end(), is_tied);
+}
+
+// A lowered file is run as it stands, so it must do what run.toml asks for.
+Diagnostics check_lowered(const RunConfig& config, const Schedule& lowered,
+                          bool tied) {
+  Diagnostics errors;
+  const auto need = [&](bool has, const std::string& what,
+                        const std::string& why) {
+    if (has) return;
+    errors.push_back({.code = "E570",
+                      .where = config.schedule.file,
+                      .found = "the lowered schedule has " + what,
+                      .needed = "as " + why,
+                      .hint = "give a compute-only file: it is lowered as "
+                              "run.toml says"});
+  };
+  const bool sums_tied = sums_tied_weight(lowered);
+  const ActionList& list = lowered.actions[0];
+  const bool recomputes =
+      std::any_of(list.begin(), list.end(),
+                  [](const Action& action) { return action.op == Op::kR; });
+  need(sums_tied || !tied, "no sum of the tied embedding, which it needs",
+       "model.tie_embeddings = true");
+  need(!sums_tied || tied, "a sum of a tied embedding that is not tied",
+       "model.tie_embeddings = false");
+  need(recomputes || !config.schedule.recompute, "no R, which it needs",
+       "schedule.recompute = true");
+  need(vote_gates_updates(list) || !vote_gates_update(config, lowered),
+       "no vote before its updates",
+       "train.clip, train.on_nan = \"skip\" and run.recover need it");
+  return errors;
+}
+
+// What a worker computes, whatever the order.
+ActionList work_of(const ActionList& list) {
+  ActionList work;
+  std::copy_if(list.begin(), list.end(), std::back_inserter(work),
+               [](const Action& action) { return is_compute(action.op); });
+  const auto key = [](const Action& action) {
+    return std::tuple(action.op, action.part, action.step, action.pipe,
+                      action.stage, action.micro);
+  };
+  std::sort(work.begin(), work.end(),
+            [&](const Action& a, const Action& b) { return key(a) < key(b); });
+  return work;
+}
+
+// What `next` has of its own beside the order of its actions, and why it may
+// not; both empty if there is nothing. Weights, the way a backward is split,
+// and the groups of sums are settled before the first step.
+struct Change {
+  std::string what;
+  std::string why_not;
+};
+
+Change change_between(const Schedule& running, const Schedule& next) {
+  if (next.placement != running.placement) {
+    return {"its placement",
+            "must be that of the order before it: weights stay where they are"};
+  }
+  if (is_asynchronous(next)) {
+    return {"scheme " + next.scheme, "is asynchronous, and the run is not"};
+  }
+  const std::string as_before = "must be as in the order before it";
+  if (next.parts != running.parts) {
+    return {"parts = " + std::to_string(next.parts), as_before};
+  }
+  if (next.groups != running.groups) return {"its groups of sums", as_before};
+  for (int worker = 0; worker < next.workers(); ++worker) {
+    const ActionList& old_list = running.actions[worker];
+    const ActionList& new_list = next.actions[worker];
+    const std::string of_worker = " of worker " + std::to_string(worker);
+    if (work_of(new_list) != work_of(old_list)) {
+      return {"the work" + of_worker, as_before + ", in any order"};
+    }
+    if (vote_gates_updates(new_list) != vote_gates_updates(old_list)) {
+      return {"the vote" + of_worker,
+              "must stand on the same side of its updates as in the order "
+              "before it"};
+    }
+  }
+  return {};
+}
+
+Result<Schedule> proven(Schedule lowered, const ScheduleConfig& config) {
+  ValidateOptions options;
+  if (config.cap) options.cap = *config.cap;
+  const std::vector<Violation> violations = validate(lowered, options);
+  if (!violations.empty()) return to_diagnostics(violations);
+  return lowered;
+}
+
+}  // namespace
+
+Result<Schedule> make_run_schedule(const RunConfig& config,
+                                   const RunScheduleOptions& options) {
+  const ScheduleConfig& asked = config.schedule;
+  // With replan_after a file is the order to go over to.
+  const bool is_read = !asked.file.empty() && asked.replan_after == 0;
+  Result<Schedule> schedule =
+      is_read ? read_schedule(asked) : make_schedule(spec_of(asked));
+  if (!schedule) return schedule;
+  const bool tied = options.tied.value_or(sums_tied_weight(*schedule)) &&
+                    schedule->stages() > 1;
+  Diagnostics errors = check_asynchronous(config, *schedule, tied);
+  for (const Diagnostics& more :
+       {check_emulated(config, *schedule), check_halves(config, *schedule),
+        check_replan(asked, *schedule), check_ranks(*schedule)}) {
+    errors.insert(errors.end(), more.begin(), more.end());
+  }
+  if (!errors.empty()) return errors;
+  if (is_lowered(*schedule)) {
+    errors = check_lowered(config, *schedule, tied);
+    if (!errors.empty()) return errors;
+    return proven(*schedule, asked);
+  }
+  const Costs costs = options.costs != nullptr ? *options.costs
+                      : config.model.kind == ModelKind::kEmulated
+                          ? emulated_costs(config, *schedule)
+                          : uniform_costs(*schedule, {});
+  LowerOptions lowering{
+      .sync = static_cast<Sync>(index_of(sync_names(), asked.sync)),
+      .recompute = asked.recompute,
+      .tied = tied,
+      .vote_gates_update = vote_gates_update(config, *schedule),
+      .costs = &costs};
+  if (!is_read && is_planned(*schedule)) {
+    const double cap = *resolve(spec_of(asked))->cap;
+    const Schedule start =
+        options.running != nullptr ? compute_only(*options.running) : *schedule;
+    // Only a vote before the updates makes all workers meet after a step.
+    schedule = plan_order(start, costs,
+                          {.cap = {.activations = cap},
+                           .steady = !lowering.vote_gates_update,
+                           .lowering = lowering});
+  }
+  return proven(lower(*schedule, lowering), asked);
+}
+
+Result<Schedule> make_replanned_schedule(const RunConfig& config,
+                                         const RunScheduleOptions& options) {
+  RunConfig next = config;
+  next.schedule.replan_after = 0;
+  Result<Schedule> schedule = make_run_schedule(next, options);
+  if (!schedule) return schedule;
+  const Change change = change_between(*options.running, *schedule);
+  if (change.what.empty()) return schedule;
+  return Diagnostic{.code = "E574",
+                    .where = config.schedule.file,
+                    .found = change.what,
+                    .needed = change.why_not,
+                    .hint = "use replanned.sched of the run to repeat"};
+}
+
+std::string why_no_recovery(const RunConfig& config, const Schedule& schedule) {
+  if (is_asynchronous(schedule)) {
+    return "the stages of " + schedule.scheme + " update at different times";
+  }
+  if (config.train.shard_update) {
+    return "with train.shard_update a worker alone has the optimizer's state "
+           "of its shard";
+  }
+  if (schedule.width > 1) return "";
+  for (int stage = 0; stage < schedule.stages(); ++stage) {
+    std::set<int> holders;
+    for (int pipe = 0; pipe < schedule.pipes(); ++pipe) {
+      holders.insert(schedule.placement.worker(pipe, stage));
+    }
+    if (holders.size() == 1) {
+      return "stage " + std::to_string(stage) + " lives on one worker only";
+    }
+  }
+  return "";
+}
+
+Costs emulated_costs(const RunConfig& config, const Schedule& schedule) {
+  const EmulatedConfig& emulated = config.emulated;
+  const auto seconds = [&](const std::vector<double>& ms, int stage) {
+    // One number is the time of one D-th of the model.
+    const bool one = ms.size() == 1;
+    return ms[one ? 0 : stage] / 1e3 / (one ? schedule.chunks() : 1);
+  };
+  Costs costs;
+  for (int stage = 0; stage < schedule.stages(); ++stage) {
+    StageCosts& cost = costs.stages.emplace_back();
+    cost.forward = seconds(emulated.forward_ms, stage);
+    cost.input_grad = seconds(emulated.input_grad_ms, stage);
+    cost.weight_grad = seconds(emulated.weight_grad_ms, stage);
+    cost.update = emulated.update_ms / 1e3 / schedule.chunks();
+    cost.boundary_bytes = static_cast<double>(emulated.boundary_bytes);
+    cost.gradient_bytes =
+        static_cast<double>(emulated.grad_bytes) / schedule.chunks();
+  }
+  costs.latency = emulated.link_latency_ms / 1e3;
+  costs.time_per_byte =
+      emulated.link_gbps > 0 ? 8 / (emulated.link_gbps * 1e9) : 0;
+  return costs;
+}
+
+}  // namespace chimera
