@@ -18,9 +18,9 @@
 #include "chimera/exec/worker.h"
 #include "chimera/mpi/mpi_transport.h"
 #include "chimera/mpi/session.h"
-#include "chimera/plan/plan_order.h"
 #include "chimera/schedule/lower.h"
 #include "chimera/schedule/scheme.h"
+#include "chimera/search/search_order.h"
 #include "chimera/simulate/simulate.h"
 #include "chimera/trace/merge.h"
 
@@ -66,8 +66,8 @@ class Bench {
         make_schedule(
             {.scheme = scheme, .depth = session_.size(), .micros = micros})
             .value();
-    if (!is_planned(made)) return made;
-    return plan_order(
+    if (!depends_on_costs(made)) return made;
+    return search_order(
         made, plain_costs(made),
         {.cap = {.activations = double(session_.size())}, .steady = true});
   }

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "chimera/base/text.h"
-#include "chimera/plan/plan_order.h"
 #include "chimera/schedule/scheme.h"
+#include "chimera/search/search_order.h"
 #include "chimera/simulate/simulate.h"
 
 namespace chimera {
@@ -90,9 +90,9 @@ Figure plan(const Setting& setting, int pipes, Shape shape, double cap) {
                                         .cap = cap})
                              .value();
   const Schedule planned =
-      plan_order(first, costs_of(first, setting.costs),
-                 {.cap = {.activations = cap},
-                  .lowering = {.recompute = setting.costs.recompute}});
+      search_order(first, costs_of(first, setting.costs),
+                   {.cap = {.activations = cap},
+                    .lowering = {.recompute = setting.costs.recompute}});
   return play(planned, setting, cap);
 }
 
@@ -118,7 +118,7 @@ std::optional<Figure> best_named(const Setting& setting, int copies,
     Figure figure = play(*schedule, setting, cap);
     if (figure.peak > cap + 1e-9) continue;
     if (named.scale != Scale::kDirect) {
-      figure.name += " " + name_of(named.scale);
+      figure.name += fmt::format(" {}", name_of(named.scale));
     }
     if (!best || figure.makespan < best->makespan) best = figure;
   }

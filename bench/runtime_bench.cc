@@ -11,9 +11,9 @@
 #include "chimera/exec/emulated.h"
 #include "chimera/exec/run_threads.h"
 #include "chimera/exec/worker.h"
-#include "chimera/plan/plan_order.h"
 #include "chimera/schedule/lower.h"
 #include "chimera/schedule/scheme.h"
+#include "chimera/search/search_order.h"
 #include "chimera/simulate/simulate.h"
 #include "chimera/trace/merge.h"
 
@@ -58,11 +58,11 @@ Measured run_once(const Schedule& lowered) {
 
 Schedule make(const ScheduleSpec& spec, const LowerOptions& lowering) {
   Schedule made = make_schedule(spec).value();
-  if (!is_planned(made)) return made;
-  return plan_order(made, uniform_costs(made, {}),
-                    {.cap = {.activations = *resolve(spec)->cap},
-                     .steady = !lowering.vote_gates_update,
-                     .lowering = lowering});
+  if (!depends_on_costs(made)) return made;
+  return search_order(made, uniform_costs(made, {}),
+                      {.cap = {.activations = *resolve(spec)->cap},
+                       .steady = !lowering.vote_gates_update,
+                       .lowering = lowering});
 }
 
 // Returns whether the bar is met.

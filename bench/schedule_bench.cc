@@ -3,10 +3,10 @@
 //   linear in the number of actions (items_per_second stays flat).
 #include <benchmark/benchmark.h>
 
-#include "chimera/plan/plan_order.h"
 #include "chimera/schedule/lower.h"
 #include "chimera/schedule/scheme.h"
 #include "chimera/schedule/validate.h"
+#include "chimera/search/search_order.h"
 #include "chimera/simulate/simulate.h"
 
 namespace chimera {
@@ -83,7 +83,7 @@ void plan_with_delay(benchmark::State& state, bool steady) {
   const Costs costs = uniform_costs(first, {.latency = 0.25});
   const double cap = first.depth;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(plan_order(
+    benchmark::DoNotOptimize(search_order(
         first, costs, {.cap = {.activations = cap}, .steady = steady}));
   }
 }

@@ -50,7 +50,7 @@ std::string text_of(const ScheduleSpec& spec) {
          " N=" + std::to_string(spec.micros) +
          " pipes=" + std::to_string(layout.pipes) +
          " chunks=" + std::to_string(layout.chunks) + " " +
-         (spec.shape ? name_of(*spec.shape) : name_of(spec.scale));
+         std::string(spec.shape ? name_of(*spec.shape) : name_of(spec.scale));
 }
 
 std::vector<ScheduleSpec> layouts(const Scheme& scheme, int depth,

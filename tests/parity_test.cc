@@ -64,7 +64,7 @@ std::vector<Share> synchronous_layouts() {
   std::vector<Share> shares;
   int number = 0;
   for (const Scheme& scheme : schemes()) {
-    if (!scheme.synchronous) continue;
+    if (!scheme.is_synchronous()) continue;
     for (const int depth : {1, 2, 4}) {
       Share share{.scheme = &scheme, .depth = depth, .first = number};
       const std::vector<int> micros = {depth - 1,     depth,     depth + 1,

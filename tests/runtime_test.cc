@@ -105,7 +105,7 @@ TEST(Runtime, EveryWayOfLoweringRuns) {
                                .recompute = (bits & 1) != 0,
                                .tied = (bits & 2) != 0,
                                .vote_gates_update = (bits & 4) != 0};
-          if (!scheme.synchronous && bits > 1) continue;
+          if (!scheme.is_synchronous() && bits > 1) continue;
           ScheduleSpec spec{.scheme = std::string(scheme.name),
                             .depth = 4,
                             .micros = 8,
@@ -187,7 +187,7 @@ TEST(Staleness, TwoBufferedWeightsIsOneUpdateBehindEverywhere) {
 
 TEST(Staleness, SynchronousSchemesHaveNone) {
   for (const Scheme& scheme : schemes()) {
-    if (!scheme.synchronous) continue;
+    if (!scheme.is_synchronous()) continue;
     const Schedule lowered =
         lower(make_schedule(
                   {.scheme = std::string(scheme.name), .depth = 4, .micros = 8})

@@ -53,7 +53,8 @@ int main() {
       Sequential(Linear(2, 32), Tanh()), Sequential(Linear(32, 32), Tanh()),
       Sequential(Linear(32, 32), Tanh()), Sequential(Linear(32, 1))};
   chimera::RunConfig config;  // the same keys as in run.toml
-  config.schedule = {.depth = 4, .micros = 8, .micro_batch = 8};
+  config.schedule = {.spec = {.scheme = "chimera", .depth = 4, .micros = 8},
+                     .micro_batch = 8};
   config.train = {.steps = 300, .lr = 0.003};
   const auto run = chimera::set_up(config, {}, make_model(blocks));
   if (!run) throw std::runtime_error(to_string(run.errors()[0]));

@@ -83,7 +83,7 @@ std::vector<ScheduleSpec> layouts_of_depth(int depth) {
 
 // Asynchronous schemes leave fewer choices.
 bool fits(const ScheduleSpec& spec, const Extras& extras) {
-  return find_scheme(spec.scheme)->synchronous || !extras.tied;
+  return find_scheme(spec.scheme)->is_synchronous() || !extras.tied;
 }
 
 TEST(Mpi, EverySchemeGivesTheBitsOfThreads) {
@@ -101,7 +101,7 @@ TEST(Mpi, EverySchemeGivesTheBitsOfThreads) {
         SCOPED_TRACE(testing::text_of(spec) + testing::text_of(extras));
         RunConfig config = config_of(spec, extras);
         config.train.shard_update = number % 3 == 0;
-        const bool may_clip = find_scheme(spec.scheme)->synchronous;
+        const bool may_clip = find_scheme(spec.scheme)->is_synchronous();
         config.train.clip = may_clip && number % 2 == 0 ? 0.5 : 0;
         expect_as_in_threads(config);
         ++run;

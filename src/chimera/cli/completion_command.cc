@@ -16,14 +16,16 @@ namespace {
 
 // What may follow a flag, for those that take one of a few words.
 std::string values_of(const std::string& command, const std::string& flag) {
-  if (flag == "--scale") return join(scale_names(), " ");
-  if (flag == "--shape") return join(shape_names(), " ");
-  if (flag == "--sync") return join(sync_names(), " ");
+  const auto words = [](Names names) {
+    return join({names.begin(), names.end()}, " ");
+  };
+  if (flag == "--scale") return words(kScaleNames);
+  if (flag == "--shape") return words(kShapeNames);
+  if (flag == "--sync") return words(kSyncNames);
   if (flag == "--profile") return join(builtin_profile_names(), " ");
   if (flag == "--model-of") return "simulate paper";
   if ((command == "plan" || command == "simulate") && flag == "--model") {
-    const Names presets = preset_names();
-    return join({presets.begin(), presets.end()}, " ");
+    return words(preset_names());
   }
   if (flag != "--format") return "";
   if (command == "schedule") return "text sched json csv torch-csv svg";

@@ -1,8 +1,7 @@
 #include "chimera/cli/flags.h"
 
 #include "chimera/base/text.h"
-#include "chimera/plan/plan_order.h"
-#include "chimera/schedule/validate.h"
+#include "chimera/search/search_order.h"
 
 namespace chimera {
 namespace {
@@ -100,7 +99,7 @@ ScheduleRequest read_lowering(const ScheduleFlags& flags, Values& values) {
   ScheduleRequest request;
   request.cap = values.time("--cap", flags.cap);
   request.lowering.sync =
-      static_cast<Sync>(values.choice("--sync", flags.sync, sync_names()));
+      values.named<Sync>("--sync", flags.sync).value_or(Sync::kEagerOpt);
   request.lowering.recompute = flags.recompute;
   request.lowering.tied = flags.tied;
   return request;
@@ -117,9 +116,8 @@ ScheduleRequest read_request(const ScheduleFlags& flags, Values& values) {
   spec.width = values.integer("--width", flags.width).value_or(1);
   spec.cap = request.cap;
   spec.scale =
-      static_cast<Scale>(values.choice("--scale", flags.scale, scale_names()));
-  const int shape = values.choice("--shape", flags.shape, shape_names(), kNone);
-  if (shape != kNone) spec.shape = static_cast<Shape>(shape);
+      values.named<Scale>("--scale", flags.scale).value_or(Scale::kDirect);
+  spec.shape = values.named<Shape>("--shape", flags.shape);
   if (flags.scheme.empty()) {
     values.refuse({.code = "E402",
                    .found = "the scheme",
@@ -134,21 +132,18 @@ ScheduleRequest read_request(const ScheduleFlags& flags, Values& values) {
 MadeSchedule make_requested(const ScheduleRequest& request,
                             const CostsOf& costs_of, int steps) {
   MadeSchedule made;
-  made.schedule = make_schedule(request.spec).value();
-  made.costs = costs_of(made.schedule);
+  const Schedule start = make_schedule(request.spec).value();
+  made.costs = costs_of(start);
   made.cap = resolve(request.spec)->cap;
-  if (is_planned(made.schedule)) {
-    made.schedule = plan_order(made.schedule, made.costs,
-                               {.cap = {.activations = *made.cap},
-                                .steady = steps > 1,
-                                .lowering = request.lowering});
-  }
+  made.schedule = make_order(
+      {.spec = request.spec, .lowering = request.lowering, .steady = steps > 1},
+      start, made.costs);
   return made;
 }
 
-Result<Schedule> lower_checked(const Schedule& schedule,
-                               const ScheduleRequest& request,
-                               const Costs& costs) {
+Result<Schedule> lower_requested(const Schedule& schedule,
+                                 const ScheduleRequest& request,
+                                 const Costs& costs) {
   if (request.lowering.tied && is_asynchronous(schedule)) {
     return Diagnostic{.code = "E211",
                       .found = "--tied",
@@ -158,12 +153,7 @@ Result<Schedule> lower_checked(const Schedule& schedule,
   }
   LowerOptions lowering = request.lowering;
   lowering.costs = &costs;
-  Schedule lowered =
-      is_lowered(schedule) ? schedule : lower(schedule, lowering);
-  const std::vector<Violation> violations =
-      validate(lowered, {.cap = request.cap});
-  if (!violations.empty()) return to_diagnostics(violations);
-  return lowered;
+  return lower_checked(schedule, lowering, request.cap);
 }
 
 }  // namespace chimera

@@ -60,8 +60,8 @@ using CostsOf = std::function<Costs(const Schedule& schedule)>;
                                             Values& values);
 
 // Lowered (unless it is already), proven, and held against the cap.
-[[nodiscard]] Result<Schedule> lower_checked(const Schedule& schedule,
-                                             const ScheduleRequest& request,
-                                             const Costs& costs);
+[[nodiscard]] Result<Schedule> lower_requested(const Schedule& schedule,
+                                               const ScheduleRequest& request,
+                                               const Costs& costs);
 
 }  // namespace chimera

@@ -46,7 +46,8 @@ Machine::Machine(const MachineFlags& flags, Values& values)
 
 Result<Schedule> Machine::own_schedule() const {
   const ScheduleConfig& asked = config_.schedule;
-  if (asked.file.empty() && (!asked.depth || !asked.micros)) {
+  const bool is_given = asked.spec.depth > 0 && asked.spec.micros > 0;
+  if (asked.file.empty() && !is_given) {
     return Diagnostic{.code = "E402",
                       .found = "the schedule",
                       .needed = "is missing: --model has none",
@@ -68,7 +69,7 @@ Diagnostics Machine::refuse(const Schedule& schedule) const {
              .hint = "use --micro-batch " + std::to_string(micro_batch_ + 1)}};
   }
   if (!is_emulated()) {
-    const int layers = *config_.model.layers + 2;  // embeddings and head
+    const int layers = num_layers(shape_of(config_.model));
     const std::vector<int>& cut = config_.schedule.cut;
     // A cut of another number of stages is for another schedule.
     return check_cut(

@@ -20,13 +20,14 @@ std::string layout_of(const Plan& plan) {
       fmt::format("{} D={} W={} B={} N={}", spec.scheme, spec.depth, spec.width,
                   plan.candidate.micro_batch, spec.micros);
   if (*spec.pipes > 2) text += fmt::format(" pipes={}", *spec.pipes);
-  if (spec.scale != Scale::kDirect) text += " " + name_of(spec.scale);
+  if (spec.scale != Scale::kDirect)
+    text += fmt::format(" {}", name_of(spec.scale));
   if (*spec.chunks > 1) {
     text += fmt::format(" {} x{}", name_of(*spec.shape), *spec.chunks);
   }
   if (spec.cap) text += fmt::format(" cap={}", number(*spec.cap));
   if (plan.candidate.recompute) text += " recompute";
-  return text + " " + sync_names()[static_cast<int>(plan.sync)];
+  return fmt::format("{} {}", text, name_of(plan.sync));
 }
 
 using NamedTime = std::pair<const char*, double>;
@@ -187,7 +188,7 @@ std::string one_json(const PlanRequest& request, const Plan& plan) {
       json_string(spec.scheme), spec.depth, spec.width, *spec.pipes,
       name_of(spec.scale), *spec.chunks, name_of(*spec.shape), cap,
       plan.candidate.micro_batch, spec.micros, plan.candidate.recompute,
-      sync_names()[static_cast<int>(plan.sync)], number(plan.step_s),
+      name_of(plan.sync), number(plan.step_s),
       number(request.batch / plan.step_s), number(plan.bubble_ratio),
       number(plan.times.compute), plan.peak.total(), bytes_json(plan.peak),
       times_json(plan.times), list_of(plan.cut));

@@ -38,7 +38,7 @@ Result<std::string> ScheduleCommand::render(const ScheduleRequest& request,
         return uniform_costs(schedule, uniform);
       });
   CHIMERA_CHECK(validate(made).empty(), "a generated schedule must validate");
-  const Result<Schedule> ready = lower_checked(made, request, costs);
+  const Result<Schedule> ready = lower_requested(made, request, costs);
   if (!ready) return ready.errors();
   const bool draws = as == "text" || as == "svg";
   const Schedule& schedule = lowered || draws ? *ready : made;

@@ -42,7 +42,7 @@ std::string as_json() {
         json_string(scheme.name), aliases, json_string(scheme.summary),
         json_string(scheme.legal), json_string(scheme.makespan),
         json_string(scheme.peak), json_string(scheme.weights),
-        scheme.synchronous, scheme.pipes, scheme.chunks,
+        scheme.is_synchronous(), scheme.pipes, scheme.chunks,
         name_of(scheme.shape)));
   }
   return "{\"schemes\":[\n" + join(rows, ",\n") + "\n]}\n";

@@ -184,8 +184,8 @@ int SimulateCommand::run(Values& values) const {
   }
   // A run does not know a profile: it lowers with unit costs.
   const Result<Schedule> schedule =
-      lower_checked(made.schedule, request,
-                    on ? uniform_costs(made.schedule, {}) : made.costs);
+      lower_requested(made.schedule, request,
+                      on ? uniform_costs(made.schedule, {}) : made.costs);
   if (!schedule) return print_errors(schedule.errors());
   options.cap = made.cap;
   SimulateOptions usual = options;

@@ -10,7 +10,7 @@ namespace {
 void check_halving(Draft& draft) {
   const ScheduleConfig& schedule = draft.config.schedule;
   if (!draft.are_sound({"schedule.scale", "schedule.micro_batch"})) return;
-  if (schedule.scale != "halving") return;
+  if (schedule.spec.scale != Scale::kHalving) return;
   if (schedule.micro_batch.value_or(0) % 2 == 0) return;
   const int odd = *schedule.micro_batch;
   draft.report(
@@ -48,8 +48,8 @@ std::vector<std::string_view> missing_in_schedule(const RunConfig& config) {
   std::vector<std::string_view> names;
   // A schedule file says both itself; with replan_after it is a later order's.
   if (schedule.file.empty() || schedule.replan_after > 0) {
-    if (!schedule.depth) names.push_back("schedule.depth");
-    if (!schedule.micros) names.push_back("schedule.micros");
+    if (schedule.spec.depth == 0) names.push_back("schedule.depth");
+    if (schedule.spec.micros == 0) names.push_back("schedule.micros");
   }
   if (!schedule.micro_batch) names.push_back("schedule.micro_batch");
   return names;

@@ -43,6 +43,10 @@ void fill_model(Draft& draft) {
   if (model.init.empty()) fill_defaults(model);
 }
 
+bool updates_wait_for_vote(const TrainConfig& train) {
+  return train.clip > 0 || train.on_nan == OnNan::kSkip;
+}
+
 ModelShape shape_of(const ModelConfig& model) {
   const bool complete = model.layers && model.hidden && model.heads &&
                         model.vocab && model.seq && model.positions &&

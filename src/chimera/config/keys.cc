@@ -1,7 +1,6 @@
 #include "chimera/config/keys.h"
 
 #include <array>
-#include <type_traits>
 
 #include "chimera/base/text.h"
 #include "chimera/config/presets.h"
@@ -13,6 +12,7 @@ namespace {
 using M = ModelConfig;
 using E = EmulatedConfig;
 using S = ScheduleConfig;
+using P = ScheduleSpec;
 using T = TrainConfig;
 using D = DataConfig;
 using R = RunSection;
@@ -30,6 +30,10 @@ KeyField schedule(RunConfig& config) {
   return &(config.schedule.*member);
 }
 template <auto member>
+KeyField spec(RunConfig& config) {
+  return &(config.schedule.spec.*member);
+}
+template <auto member>
 KeyField train(RunConfig& config) {
   return &(config.train.*member);
 }
@@ -45,6 +49,8 @@ KeyField run(RunConfig& config) {
 // The upper ends are far above anything real; they keep products of a few of
 // these numbers, and times turned into clock ticks, from overflowing.
 constexpr KeyRange kCount = {.least = 1, .most = 1e6};
+constexpr KeyRange kMaybeCount = {
+    .least = 1, .most = 1e6, .zero_is_absent = true};
 constexpr KeyRange kLayers = {.least = 1, .most = 4096};  // cut in layers^2
 constexpr KeyRange kSize = {.least = 1, .most = 1e8};
 constexpr KeyRange kMs = {.least = 0, .most = 1e9};
@@ -55,16 +61,8 @@ constexpr KeyRange kAboveZero = {.least = 0, .least_excluded = true};
 constexpr KeyRange kFraction = {.least = 0, .most = 1, .most_excluded = true};
 constexpr KeyRange kSeconds = {.least = 0, .most = 1e9, .least_excluded = true};
 
-constexpr KeyUse kAlways = KeyUse::kAlways;
 constexpr KeyUse kReal = KeyUse::kTransformer;
 constexpr KeyUse kFake = KeyUse::kEmulated;
-
-constexpr auto kScales =
-    std::to_array<std::string_view>({"direct", "doubling", "halving"});
-constexpr auto kShapes =
-    std::to_array<std::string_view>({"linear", "loop", "vee", "wave"});
-constexpr auto kSyncs =
-    std::to_array<std::string_view>({"eager-opt", "eager", "end"});
 
 std::vector<ConfigKey> make_keys() {
   return {
@@ -88,18 +86,18 @@ std::vector<ConfigKey> make_keys() {
       {"model", "grad_bytes", emulated<&E::grad_bytes>, kBytes, kFake},
       {"model", "link_latency_ms", emulated<&E::link_latency_ms>, kMs, kFake},
       {"model", "link_gbps", emulated<&E::link_gbps>, kFromZero, kFake},
-      {"schedule", "scheme", schedule<&S::scheme>},
-      {"schedule", "depth", schedule<&S::depth>, kCount},
-      {"schedule", "micros", schedule<&S::micros>, kCount},
+      {"schedule", "scheme", spec<&P::scheme>},
+      {"schedule", "depth", spec<&P::depth>, kMaybeCount},
+      {"schedule", "micros", spec<&P::micros>, kMaybeCount},
       {"schedule", "micro_batch", schedule<&S::micro_batch>, kCount},
-      {"schedule", "width", schedule<&S::width>, kCount},
-      {"schedule", "pipes", schedule<&S::pipes>, kCount},
-      {"schedule", "scale", schedule<&S::scale>, {}, kAlways, kScales},
-      {"schedule", "chunks", schedule<&S::chunks>, kCount},
-      {"schedule", "shape", schedule<&S::shape>, {}, kAlways, kShapes},
-      {"schedule", "cap", schedule<&S::cap>, kCount},
+      {"schedule", "width", spec<&P::width>, kCount},
+      {"schedule", "pipes", spec<&P::pipes>, kCount},
+      {"schedule", "scale", spec<&P::scale>},
+      {"schedule", "chunks", spec<&P::chunks>, kCount},
+      {"schedule", "shape", spec<&P::shape>},
+      {"schedule", "cap", spec<&P::cap>, kCount},
       {"schedule", "recompute", schedule<&S::recompute>},
-      {"schedule", "sync", schedule<&S::sync>, {}, kAlways, kSyncs},
+      {"schedule", "sync", schedule<&S::sync>},
       {"schedule", "cut", schedule<&S::cut>, kFromZero},
       {"schedule", "file", schedule<&S::file>},
       {"schedule", "replan_after", schedule<&S::replan_after>, kFromZero},
@@ -134,6 +132,19 @@ std::vector<ConfigKey> make_keys() {
       {"run", "check_every", run<&R::check_every>, kFromZero},
       {"run", "recover", run<&R::recover>},
   };
+}
+
+template <class T>
+Names choices_of(const ConfigKey& key, const T&) {
+  return key.choices;
+}
+template <NamedEnum E>
+Names choices_of(const ConfigKey&, const E& value) {
+  return names_of(value);
+}
+template <NamedEnum E>
+Names choices_of(const ConfigKey&, const std::optional<E>&) {
+  return names_of(E{});
 }
 
 }  // namespace
@@ -178,16 +189,8 @@ std::vector<std::string> sections_with(std::string_view name) {
 
 Names choices_of(const ConfigKey& key) {
   RunConfig config;
-  return std::visit(
-      [&key](auto* member) -> Names {
-        using Member = std::remove_pointer_t<decltype(member)>;
-        if constexpr (NamedEnum<Member>) {
-          return names_of(*member);
-        } else {
-          return key.choices;
-        }
-      },
-      key.field(config));
+  return std::visit([&key](auto* member) { return choices_of(key, *member); },
+                    key.field(config));
 }
 
 std::string full_name(const ConfigKey& key) {

@@ -17,11 +17,13 @@
 namespace chimera {
 
 // A member of a RunConfig. Its type is the type of the key.
-using KeyField = std::variant<
-    bool*, int*, std::int64_t*, double*, std::string*, std::array<double, 2>*,
-    std::vector<int>*, std::vector<double>*, std::optional<bool>*,
-    std::optional<int>*, std::optional<double>*, std::optional<std::string>*,
-    ModelKind*, OptimizerKind*, LrDecay*, OnNan*, SampleOrder*, TransportKind*>;
+using KeyField =
+    std::variant<bool*, int*, std::int64_t*, double*, std::string*,
+                 std::array<double, 2>*, std::vector<int>*,
+                 std::vector<double>*, std::optional<bool>*,
+                 std::optional<int>*, std::optional<double>*, Scale*, Sync*,
+                 std::optional<Shape>*, ModelKind*, OptimizerKind*, LrDecay*,
+                 OnNan*, SampleOrder*, TransportKind*>;
 
 // Which numbers a key takes (each number of a list). Always finite ones. The
 // limits are whole numbers.
@@ -30,6 +32,8 @@ struct KeyRange {
   double most = std::numeric_limits<double>::infinity();
   bool least_excluded = false;
   bool most_excluded = false;
+  // An integer whose member is 0 where the file leaves it out.
+  bool zero_is_absent = false;
 };
 
 // Which models a key is for.

@@ -1,17 +1,12 @@
-// The choices of run.toml that are a fixed list of names. An enumerator's
-// value is its place in the list, so one table serves reading, printing,
-// messages and completion.
+// The choices of run.toml that no other module declares.
 #pragma once
 
 #include <array>
-#include <concepts>
-#include <cstddef>
-#include <span>
 #include <string_view>
 
-namespace chimera {
+#include "chimera/base/names.h"
 
-using Names = std::span<const std::string_view>;
+namespace chimera {
 
 enum class ModelKind { kGpt2, kBert, kEmulated };
 inline constexpr auto kModelKindNames =
@@ -42,16 +37,5 @@ enum class TransportKind { kAuto, kThreads, kMpi };
 inline constexpr auto kTransportKindNames =
     std::to_array<std::string_view>({"auto", "threads", "mpi"});
 constexpr Names names_of(TransportKind) { return kTransportKindNames; }
-
-template <class E>
-concept NamedEnum = requires(E value) {
-  { names_of(value) } -> std::same_as<Names>;
-};
-
-// "gpt2" for ModelKind::kGpt2.
-template <NamedEnum E>
-[[nodiscard]] constexpr std::string_view name_of(E value) {
-  return names_of(value)[static_cast<std::size_t>(value)];
-}
 
 }  // namespace chimera

@@ -122,7 +122,7 @@ TEST(ParseErrors, WrongTypes) {
   EXPECT_THAT(
       errors_after_schedule("width = \"4\"\n"
                             "recompute = 1\n"
-                            "cap = 4.0\n"
+                            "cap = true\n"
                             "cut = 3\n"
                             "file = 5\n"
                             "pipes = [2]\n"
@@ -137,7 +137,7 @@ TEST(ParseErrors, WrongTypes) {
           "integer; hint: write it without quotes",
           "E007] run.toml:8: schedule.recompute = 1 (an integer) must be true "
           "or false",
-          "E007] run.toml:9: schedule.cap = 4.0 (a float) must be an integer",
+          "E007] run.toml:9: schedule.cap = true (a boolean) must be a number",
           "E007] run.toml:10: schedule.cut = 3 (an integer) must be an array "
           "of integers",
           "E007] run.toml:11: schedule.file = 5 (an integer) must be a string; "

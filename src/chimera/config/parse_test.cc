@@ -40,18 +40,18 @@ TEST(Parse, DefaultsAreTheContracts) {
   EXPECT_EQ(config.model.kind, ModelKind::kGpt2);
   EXPECT_EQ(config.model.init, "");
   EXPECT_EQ(config.model.dropout, 0.0);
-  EXPECT_EQ(config.schedule.scheme, "chimera");
-  EXPECT_EQ(config.schedule.depth, 4);
-  EXPECT_EQ(config.schedule.micros, 8);
+  EXPECT_EQ(config.schedule.spec.scheme, "chimera");
+  EXPECT_EQ(config.schedule.spec.depth, 4);
+  EXPECT_EQ(config.schedule.spec.micros, 8);
   EXPECT_EQ(config.schedule.micro_batch, 2);
-  EXPECT_EQ(config.schedule.width, 1);
-  EXPECT_EQ(config.schedule.pipes, std::nullopt);
-  EXPECT_EQ(config.schedule.scale, "direct");
-  EXPECT_EQ(config.schedule.chunks, std::nullopt);
-  EXPECT_EQ(config.schedule.shape, std::nullopt);
-  EXPECT_EQ(config.schedule.cap, std::nullopt);
+  EXPECT_EQ(config.schedule.spec.width, 1);
+  EXPECT_EQ(config.schedule.spec.pipes, std::nullopt);
+  EXPECT_EQ(config.schedule.spec.scale, Scale::kDirect);
+  EXPECT_EQ(config.schedule.spec.chunks, std::nullopt);
+  EXPECT_EQ(config.schedule.spec.shape, std::nullopt);
+  EXPECT_EQ(config.schedule.spec.cap, std::nullopt);
   EXPECT_FALSE(config.schedule.recompute);
-  EXPECT_EQ(config.schedule.sync, "eager-opt");
+  EXPECT_EQ(config.schedule.sync, Sync::kEagerOpt);
   EXPECT_TRUE(config.schedule.cut.empty());
   EXPECT_EQ(config.schedule.file, "");
   EXPECT_EQ(config.schedule.replan_after, 0);
@@ -114,9 +114,14 @@ replan_after = 10
   RunConfig expected;
   expected.model = {
       ModelKind::kBert, "", "", 3, 24, 2, 99, 7, 9, 11, 0.25, false};
-  expected.schedule = {"gpipe", 2,          6,      5,         3,
-                       1,       "doubling", 4,      "vee",     8,
-                       true,    "end",      {0, 2}, "a.sched", 10};
+  expected.schedule = {
+      {"gpipe", 2, 6, 1, Scale::kDoubling, 4, Shape::kVee, 8, 3},
+      5,
+      true,
+      Sync::kEnd,
+      {0, 2},
+      "a.sched",
+      10};
   EXPECT_EQ(config, expected);
 }
 
@@ -239,7 +244,7 @@ TEST(Parse, AScheduleFileGivesDepthAndMicros) {
   const RunConfig config = parsed(
       "[model]\npreset = \"gpt2-tiny\"\n"
       "[schedule]\nfile = \"my.sched\"\nmicro_batch = 2\n");
-  EXPECT_EQ(config.schedule.depth, std::nullopt);
+  EXPECT_EQ(config.schedule.spec.depth, 0);
 }
 
 TEST(Parse, DottedAndInlineTablesAreTheSameToml) {
@@ -251,7 +256,7 @@ TEST(Parse, DottedAndInlineTablesAreTheSameToml) {
 TEST(Parse, OverridesWinOverTheFileAndTheLastOneOverAll) {
   const RunConfig config = parsed(
       kSmall, {"schedule.depth=2", "train.lr = 1e-3", "schedule.depth=8"});
-  EXPECT_EQ(config.schedule.depth, 8);
+  EXPECT_EQ(config.schedule.spec.depth, 8);
   EXPECT_EQ(config.train.lr, 1e-3);
 }
 
@@ -260,7 +265,7 @@ TEST(Parse, OverridesAreTomlAndElsePlainText) {
       parsed(kSmall, {"schedule.scheme=1f1b", "train.decay=linear",
                       "run.dir=\"123\"", "data.path=", "train.betas=[0.5, 0.6]",
                       "data.eval_path=a=b#c", "run.trace=true"});
-  EXPECT_EQ(config.schedule.scheme, "1f1b");
+  EXPECT_EQ(config.schedule.spec.scheme, "1f1b");
   EXPECT_EQ(config.train.decay, LrDecay::kLinear);
   EXPECT_EQ(config.run.dir, "123");
   EXPECT_EQ(config.data.path, "");

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "chimera/base/text.h"
@@ -47,6 +48,15 @@ std::string toml_of(const std::optional<T>& value) {
   return value ? toml_of(*value) : "";
 }
 
+// Empty for what is absent.
+template <class T>
+std::string toml_of(const ConfigKey& key, const T& value) {
+  if constexpr (std::is_same_v<T, int>) {
+    if (key.range.zero_is_absent && value == 0) return "";
+  }
+  return toml_of(value);
+}
+
 }  // namespace
 
 std::string print_run_config(const RunConfig& config) {
@@ -59,8 +69,9 @@ std::string print_run_config(const RunConfig& config) {
     if (key.section == "schedule" && config.schedule == ScheduleConfig{}) {
       continue;
     }
-    const std::string value = std::visit(
-        [](const auto* member) { return toml_of(*member); }, key.field(copy));
+    const std::string value =
+        std::visit([&](const auto* member) { return toml_of(key, *member); },
+                   key.field(copy));
     if (value.empty()) continue;
     if (key.section != section) {
       text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", key.section);

@@ -99,18 +99,19 @@ EmulatedConfig any_emulated() {
 
 ScheduleConfig any_schedule() {
   ScheduleConfig schedule;
-  schedule.scheme = any_text();
-  schedule.depth = *inRange(1, 1000);
-  schedule.micros = *inRange(1, 1000);
+  ScheduleSpec& spec = schedule.spec;
+  spec.scheme = any_text();
+  spec.depth = *inRange(1, 1000);
+  spec.micros = *inRange(1, 1000);
   schedule.micro_batch = 2 * *inRange(1, 1000);
-  schedule.width = *inRange(1, 1000);
-  schedule.pipes = maybe_count();
-  schedule.scale = *element<std::string>("direct", "doubling", "halving");
-  schedule.chunks = maybe_count();
-  if (*arbitrary<bool>()) schedule.shape = *element<std::string>("vee", "wave");
-  schedule.cap = maybe_count();
+  spec.width = *inRange(1, 1000);
+  spec.pipes = maybe_count();
+  spec.scale = *element(Scale::kDirect, Scale::kDoubling, Scale::kHalving);
+  spec.chunks = maybe_count();
+  if (*arbitrary<bool>()) spec.shape = *element(Shape::kVee, Shape::kWave);
+  if (*arbitrary<bool>()) spec.cap = number_in(1, 1e6);
   schedule.recompute = *arbitrary<bool>();
-  schedule.sync = *element<std::string>("eager-opt", "eager", "end");
+  schedule.sync = *element(Sync::kEagerOpt, Sync::kEager, Sync::kEnd);
   for (int layer = 0; layer < *inRange(0, 5); ++layer) {
     schedule.cut.push_back(3 * layer);
   }

@@ -2,9 +2,6 @@
 // this project are plain values, and this is the first of them. What the file
 // may leave open for somebody else to decide (the scheme, a Hugging Face
 // directory, the host) is a std::optional; parse.h says who fills what in.
-//
-// Names that belong to the schedule room (scheme, scale, shape, sync) stay
-// text here, because this room stands above it and cannot use its types.
 #pragma once
 
 #include <array>
@@ -14,6 +11,8 @@
 #include <vector>
 
 #include "chimera/config/names.h"
+#include "chimera/schedule/lower.h"
+#include "chimera/schedule/scheme.h"
 
 namespace chimera {
 
@@ -66,20 +65,13 @@ struct EmulatedConfig {
   bool operator==(const EmulatedConfig&) const = default;
 };
 
-// [schedule]. depth and micros may be open when `file` gives them.
+// [schedule]. depth and micros are 0 where the file leaves them out, because
+// `file` gives them.
 struct ScheduleConfig {
-  std::string scheme = "chimera";
-  std::optional<int> depth;
-  std::optional<int> micros;
+  ScheduleSpec spec = {.scheme = "chimera"};
   std::optional<int> micro_batch;
-  int width = 1;
-  std::optional<int> pipes;
-  std::string scale = "direct";
-  std::optional<int> chunks;
-  std::optional<std::string> shape;
-  std::optional<int> cap;
   bool recompute = false;
-  std::string sync = "eager-opt";
+  Sync sync = Sync::kEagerOpt;
   std::vector<int> cut;  // first layer of each stage; empty = balanced
   std::string file;
   int replan_after = 0;  // steps; 0 = never
@@ -145,6 +137,10 @@ struct RunConfig {
 
   bool operator==(const RunConfig&) const = default;
 };
+
+// Whether updates wait for the vote of all workers whatever the schedule:
+// clipping needs its norm, and skipping on NaN its verdict.
+[[nodiscard]] bool updates_wait_for_vote(const TrainConfig& train);
 
 // The shape of `model` as plain numbers.
 // REQUIRES: not emulated, and every optional present.

@@ -59,7 +59,8 @@ Diagnostic out_of_range(const Slot& slot, const TomlValue& value,
 }
 
 Refusal check_range(const Slot& slot, const TomlValue& value, double number) {
-  const auto [least, most, above_least, below_most] = slot.key.range;
+  const auto [least, most, above_least, below_most, zero_is_absent] =
+      slot.key.range;
   std::string needed;
   if (!std::isfinite(number)) {
     needed = "must be a finite number";
@@ -160,11 +161,9 @@ template <NamedEnum E>
 Refusal read(const Slot& slot, const TomlValue& value, E& out) {
   std::string text;
   if (Refusal refusal = read_text(slot, value, text)) return refusal;
-  const Names names = names_of(out);
-  if (Refusal refusal = check_choice(slot, text, names)) return refusal;
-  out = static_cast<E>(std::find(names.begin(), names.end(), text) -
-                       names.begin());
-  return std::nullopt;
+  Refusal refusal = check_choice(slot, text, names_of(out));
+  if (!refusal) out = *find_named<E>(text);
+  return refusal;
 }
 
 template <class T>
@@ -172,16 +171,6 @@ Refusal read(const Slot& slot, const TomlValue& value, std::optional<T>& out) {
   T inner{};
   Refusal refusal = read(slot, value, inner);
   if (!refusal) out = inner;
-  return refusal;
-}
-
-// Unlike a plain text key, an absent one has no "" that stands for none.
-Refusal read(const Slot& slot, const TomlValue& value,
-             std::optional<std::string>& out) {
-  std::string text;
-  if (Refusal refusal = read_text(slot, value, text)) return refusal;
-  Refusal refusal = check_choice(slot, text, slot.key.choices);
-  if (!refusal) out = text;
   return refusal;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "chimera/base/names.h"
 #include "chimera/base/result.h"
 
 namespace chimera {
@@ -14,6 +15,8 @@ class Values {
  public:
   // Absent (empty text) gives nullopt without a mistake.
   std::optional<int> integer(const std::string& flag, const std::string& text);
+  // An integer that has to be there.
+  int required_integer(const std::string& flag, const std::string& text);
   // From 0 to 1e12, so that sums of times stay exact enough.
   std::optional<double> time(const std::string& flag, const std::string& text);
   // "16GB", "15.5GiB", "800MB", "512MiB", or plain bytes; above 0.
@@ -21,8 +24,14 @@ class Values {
   // Index into `names`; `absent` where the text is empty or wrong.
   int choice(const std::string& flag, const std::string& text,
              const std::vector<std::string>& names, int absent = 0);
-  // Same, but the flag has to be there.
-  int required_integer(const std::string& flag, const std::string& text);
+  // Nothing where the text is empty or wrong.
+  template <NamedEnum E>
+  std::optional<E> named(const std::string& flag, const std::string& text) {
+    const Names names = names_of(E{});
+    const int index = choice(flag, text, {names.begin(), names.end()}, -1);
+    if (index < 0) return std::nullopt;
+    return static_cast<E>(index);
+  }
 
   void refuse(const Diagnostic& error) { errors_.push_back(error); }
   void refuse(const Diagnostics& errors) {

@@ -49,6 +49,11 @@ struct ModelLayer {
   double tied_parameters = 0;
 };
 
+// The blocks of a transformer, its embeddings and its head.
+[[nodiscard]] inline int num_layers(const ModelShape& model) {
+  return model.layers + 2;
+}
+
 // Embeddings, blocks, head.
 // REQUIRES: not emulated.
 [[nodiscard]] std::vector<ModelLayer> layers_of(const ModelShape& model);

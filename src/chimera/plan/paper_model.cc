@@ -59,7 +59,7 @@ std::optional<PathCounts> path_counts(const ScheduleSpec& spec,
 double free_slots(const ScheduleSpec& spec, int stage, Sync sync) {
   const Result<Layout> layout = resolve(spec);
   const Scheme& scheme = *find_scheme(spec.scheme);
-  if (!layout || !scheme.synchronous) return 0;
+  if (!layout || !scheme.is_synchronous()) return 0;
   const int D = layout->depth;
   // One pipe: the backward of the last micro-batch goes up through the stages
   // below, one slot each.

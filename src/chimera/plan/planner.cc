@@ -8,10 +8,10 @@
 #include <tuple>
 
 #include "chimera/plan/candidate_cost.h"
+#include "chimera/plan/candidates.h"
 #include "chimera/plan/plan_changes.h"
-#include "chimera/plan/plan_order.h"
-#include "chimera/plan/plan_space.h"
 #include "chimera/plan/time_bound.h"
+#include "chimera/search/search_order.h"
 
 namespace chimera {
 namespace {
@@ -70,7 +70,7 @@ class Planner {
       if (!found.fitting) continue;
       const Schedule order = refined(*found.fitting);
       explain(order, *found.fitting);
-      if (is_planned(order)) found.fitting->order = order;
+      if (depends_on_costs(order)) found.fitting->order = order;
       found.fitting->times.memory =
           std::max(0.0, found.fitting->step_s - time_of(found.any));
       report_.plans.push_back(std::move(*found.fitting));
@@ -149,19 +149,18 @@ class Planner {
     constexpr size_t kMostActions = 4000;
     const Candidate& candidate = plan.candidate;
     Schedule schedule = make_schedule(candidate.spec).value();
-    if (request_.cost_model != CostModel::kSimulate || !is_planned(schedule) ||
-        num_actions(schedule) > kMostActions) {
+    if (request_.cost_model != CostModel::kSimulate ||
+        !depends_on_costs(schedule) || num_actions(schedule) > kMostActions) {
       return schedule;
     }
-    const double cap = resolve(candidate.spec)->cap.value();
-    Schedule better =
-        plan_order(schedule, costs(candidate),
-                   {.cap = {.activations = cap},
-                    .lowering = {.sync = plan.sync,
-                                 .recompute = candidate.recompute,
-                                 .tied = options(candidate).tied,
-                                 .vote_gates_update =
-                                     options(candidate).vote_gates_update}});
+    const CostOptions settings = options(candidate);
+    const Schedule better = make_order(
+        {.spec = candidate.spec,
+         .lowering = {.sync = plan.sync,
+                      .recompute = candidate.recompute,
+                      .tied = settings.tied,
+                      .vote_gates_update = settings.vote_gates_update}},
+        schedule, costs(candidate));
     const WorkerBytes peak = peak_bytes(memory(candidate, better));
     if (peak.total() > request_.memory_bytes) return schedule;
     const CandidateCost cost =
@@ -226,30 +225,19 @@ class Planner {
 }  // namespace
 
 Result<PlanReport> make_plans(const PlanRequest& request) {
-  Result<std::vector<Candidate>> candidates = plan_space(request);
+  Result<std::vector<Candidate>> candidates = candidates_of(request);
   if (!candidates) return candidates.errors();
   return Planner(request, std::move(candidates).value()).run();
 }
 
 RunConfig with_plan(RunConfig base, const Plan& plan,
                     const std::string& order_file) {
-  const ScheduleSpec& spec = plan.candidate.spec;
-  ScheduleConfig& schedule = base.schedule;
-  schedule = {};
-  schedule.scheme = spec.scheme;
-  schedule.depth = spec.depth;
-  schedule.micros = spec.micros;
-  schedule.micro_batch = plan.candidate.micro_batch;
-  schedule.width = spec.width;
-  schedule.pipes = spec.pipes;
-  schedule.scale = name_of(spec.scale);
-  schedule.chunks = spec.chunks;
-  schedule.shape = name_of(*spec.shape);
-  if (spec.cap) schedule.cap = static_cast<int>(*spec.cap);
-  schedule.recompute = plan.candidate.recompute;
-  schedule.sync = sync_names()[static_cast<int>(plan.sync)];
-  schedule.cut = plan.cut;
-  if (plan.order) schedule.file = order_file;
+  base.schedule = {.spec = plan.candidate.spec,
+                   .micro_batch = plan.candidate.micro_batch,
+                   .recompute = plan.candidate.recompute,
+                   .sync = plan.sync,
+                   .cut = plan.cut};
+  if (plan.order) base.schedule.file = order_file;
   return base;
 }
 

@@ -1,13 +1,13 @@
 // The planner: the fastest way to train a model on so many workers under a
 // memory limit.
 //
-// For every scheme the candidates of plan_space.h are taken in the order of
+// For every scheme the candidates of candidates.h are taken in the order of
 // time_bound.h. One is dropped when its bound, or the end of its order with
 // free communication, is no better than what is found already; all others are
 // judged. So the answer is the best of the whole space, and only bounds decide
 // what is not looked at. One exception is said openly: planned orders are
 // compared by their first order, and only the best of them is searched further
-// (plan_order.h), as a search takes seconds.
+// (search_order.h), as a search takes seconds.
 #pragma once
 
 #include "chimera/base/result.h"
@@ -15,7 +15,7 @@
 
 namespace chimera {
 
-// Errors of plan_space.h, and
+// Errors of candidates.h, and
 //   E611 nothing fits the memory; says what the most frugal layout needs.
 [[nodiscard]] Result<PlanReport> make_plans(const PlanRequest& request);
 

@@ -12,8 +12,8 @@
 #include "chimera/config/print.h"
 #include "chimera/plan/builtin_profiles.h"
 #include "chimera/plan/candidate_cost.h"
+#include "chimera/plan/candidates.h"
 #include "chimera/plan/paper_model.h"
-#include "chimera/plan/plan_space.h"
 #include "chimera/plan/time_bound.h"
 #include "chimera/schedule/forms.h"
 #include "chimera/schedule/validate.h"
@@ -46,7 +46,7 @@ std::string refusal(const PlanRequest& request) {
 }
 
 TEST(PlanSpace, HoldsEveryWayToDealWorkersAndSamples) {
-  const auto space = plan_space(request_for("bert-48", 8, 16)).value();
+  const auto space = candidates_of(request_for("bert-48", 8, 16)).value();
   std::set<std::string> schemes;
   for (const Candidate& candidate : space) {
     const ScheduleSpec& spec = candidate.spec;
@@ -65,10 +65,10 @@ TEST(TimeBound, IsNeverAboveTheSimulator) {
     PlanRequest request = request_for(preset, 4, 16);
     request.profile.link = {.latency_s = 1e-4, .s_per_byte = 1e-8};
     request.profile.sum = {.latency_s = 2e-4, .s_per_byte = 2e-8};
-    std::vector<Candidate> space = plan_space(request).value();
+    std::vector<Candidate> space = candidates_of(request).value();
     request.schemes = {"pipedream", "pipedream-2bw"};
     request.model.tie_embeddings = false;  // they allow no shared weight
-    const std::vector<Candidate> stale = plan_space(request).value();
+    const std::vector<Candidate> stale = candidates_of(request).value();
     space.insert(space.end(), stale.begin(), stale.end());
     for (const Candidate& candidate : space) {
       const StagedModel model = model_of(request, candidate);
@@ -91,7 +91,7 @@ TEST(Planner, IsTheBestOfTheWholeSpace) {
     PlanRequest request = request_for("gpt2-tiny", 4, 8);
     request.memory_bytes = memory;
     std::map<std::string, double> best;
-    const std::vector<Candidate> space = plan_space(request).value();
+    const std::vector<Candidate> space = candidates_of(request).value();
     for (const Candidate& candidate : space) {
       const StagedModel model = model_of(request, candidate);
       const Schedule schedule = make_schedule(candidate.spec).value();
@@ -225,7 +225,7 @@ TEST(Planner, SaysWhatWouldChangeTheChoice) {
 RC_GTEST_PROP(Planner, TheNearestDoesWork, ()) {
   PlanRequest request = request_for("gpt2-tiny", *rc::gen::inRange(1, 300),
                                     *rc::gen::inRange(1, 300));
-  const auto space = plan_space(request);
+  const auto space = candidates_of(request);
   if (space.ok()) return;
   const std::string& hint = space.errors()[0].hint;
   int batch = 0, workers = 0;
@@ -233,10 +233,10 @@ RC_GTEST_PROP(Planner, TheNearestDoesWork, ()) {
                         &workers) == 2);
   PlanRequest other = request;
   other.batch = batch;
-  RC_ASSERT(plan_space(other).ok());
+  RC_ASSERT(candidates_of(other).ok());
   other = request;
   other.workers = workers;
-  RC_ASSERT(plan_space(other).ok());
+  RC_ASSERT(candidates_of(other).ok());
 }
 
 TEST(Planner, WritesARunThatReadsBack) {
@@ -248,7 +248,7 @@ TEST(Planner, WritesARunThatReadsBack) {
     const RunConfig config = with_plan(base, plan);
     EXPECT_EQ(parse_run_config(print_run_config(config), "", {}).value(),
               config);
-    EXPECT_EQ(*config.schedule.depth * config.schedule.width, 8);
+    EXPECT_EQ(config.schedule.spec.depth * config.schedule.spec.width, 8);
   }
 }
 

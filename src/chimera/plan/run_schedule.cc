@@ -7,35 +7,14 @@
 #include <tuple>
 
 #include "chimera/base/files.h"
-#include "chimera/plan/plan_order.h"
 #include "chimera/schedule/forms.h"
 #include "chimera/schedule/lower.h"
 #include "chimera/schedule/scheme.h"
 #include "chimera/schedule/validate.h"
+#include "chimera/search/search_order.h"
 
 namespace chimera {
 namespace {
-
-// The names were checked when the config was read.
-int index_of(const std::vector<std::string>& names, const std::string& name) {
-  return static_cast<int>(std::find(names.begin(), names.end(), name) -
-                          names.begin());
-}
-
-ScheduleSpec spec_of(const ScheduleConfig& config) {
-  ScheduleSpec spec{.scheme = config.scheme,
-                    .depth = *config.depth,
-                    .micros = *config.micros,
-                    .pipes = config.pipes,
-                    .chunks = config.chunks,
-                    .cap = config.cap,
-                    .width = config.width};
-  spec.scale = static_cast<Scale>(index_of(scale_names(), config.scale));
-  if (config.shape) {
-    spec.shape = static_cast<Shape>(index_of(shape_names(), *config.shape));
-  }
-  return spec;
-}
 
 Result<Schedule> read_schedule(const ScheduleConfig& config) {
   const Result<std::string> text = read_file(config.file);
@@ -43,36 +22,37 @@ Result<Schedule> read_schedule(const ScheduleConfig& config) {
   Result<Schedule> schedule = parse_schedule(*text, config.file);
   if (!schedule) return schedule;
   Diagnostics errors;
-  const auto compare = [&](const char* name, int in_file,
-                           std::optional<int> in_config) {
-    if (!in_config || *in_config == in_file) return;
+  // 0 in the config: not given.
+  const auto compare = [&](const char* name, int in_file, int in_config) {
+    if (in_config == 0 || in_config == in_file) return;
     errors.push_back(
         {.code = "E560",
          .where = config.file,
          .found = std::string(name) + " = " + std::to_string(in_file),
          .needed = "must be schedule." + std::string(name) + " = " +
-                   std::to_string(*in_config),
+                   std::to_string(in_config),
          .hint = "leave it out of run.toml"});
   };
-  compare("depth", schedule->depth, config.depth);
-  compare("micros", schedule->micros, config.micros);
-  compare("pipes", schedule->pipes(), config.pipes);
-  compare("chunks", schedule->chunks(), config.chunks);
+  const ScheduleSpec& spec = config.spec;
+  compare("depth", schedule->depth, spec.depth);
+  compare("micros", schedule->micros, spec.micros);
+  compare("pipes", schedule->pipes(), spec.pipes.value_or(0));
+  compare("chunks", schedule->chunks(), spec.chunks.value_or(0));
   // 1 is the default of both: it says nothing.
-  if (config.width > 1 && schedule->width > 1) {
-    compare("width", schedule->width, config.width);
+  if (spec.width > 1 && schedule->width > 1) {
+    compare("width", schedule->width, spec.width);
   }
   if (!errors.empty()) return errors;
   Schedule wide = *schedule;
-  wide.width = std::max(wide.width, config.width);
+  wide.width = std::max(wide.width, spec.width);
   const std::vector<Violation> violations = validate(wide);
   if (!violations.empty()) return to_diagnostics(violations);
   return wide;
 }
 
-// What makes an update wait for the vote of all workers.
+// With recovery too, survivors apply a step's updates together or not at all.
 bool vote_gates_update(const RunConfig& config, const Schedule& schedule) {
-  return config.train.clip > 0 || config.train.on_nan == OnNan::kSkip ||
+  return updates_wait_for_vote(config.train) ||
          (config.run.recover && why_no_recovery(config, schedule).empty());
 }
 
@@ -138,7 +118,7 @@ Diagnostics check_ranks(const Schedule& schedule) {
 
 Diagnostics check_replan(const ScheduleConfig& config,
                          const Schedule& schedule) {
-  if (config.replan_after == 0 || is_planned(schedule)) return {};
+  if (config.replan_after == 0 || depends_on_costs(schedule)) return {};
   return {{.code = "E574",
            .found =
                "schedule.replan_after = " + std::to_string(config.replan_after),
@@ -232,14 +212,6 @@ Change change_between(const Schedule& running, const Schedule& next) {
   return {};
 }
 
-Result<Schedule> proven(Schedule lowered, const ScheduleConfig& config) {
-  ValidateOptions options;
-  if (config.cap) options.cap = *config.cap;
-  const std::vector<Violation> violations = validate(lowered, options);
-  if (!violations.empty()) return to_diagnostics(violations);
-  return lowered;
-}
-
 }  // namespace
 
 Result<Schedule> make_run_schedule(const RunConfig& config,
@@ -248,7 +220,7 @@ Result<Schedule> make_run_schedule(const RunConfig& config,
   // With replan_after a file is the order to go over to.
   const bool is_read = !asked.file.empty() && asked.replan_after == 0;
   Result<Schedule> schedule =
-      is_read ? read_schedule(asked) : make_schedule(spec_of(asked));
+      is_read ? read_schedule(asked) : make_schedule(asked.spec);
   if (!schedule) return schedule;
   const bool tied = options.tied.value_or(sums_tied_weight(*schedule)) &&
                     schedule->stages() > 1;
@@ -262,29 +234,28 @@ Result<Schedule> make_run_schedule(const RunConfig& config,
   if (is_lowered(*schedule)) {
     errors = check_lowered(config, *schedule, tied);
     if (!errors.empty()) return errors;
-    return proven(*schedule, asked);
+    return lower_checked(*schedule, {}, asked.spec.cap);
   }
   const Costs costs = options.costs != nullptr ? *options.costs
                       : config.model.kind == ModelKind::kEmulated
                           ? emulated_costs(config, *schedule)
                           : uniform_costs(*schedule, {});
   LowerOptions lowering{
-      .sync = static_cast<Sync>(index_of(sync_names(), asked.sync)),
+      .sync = asked.sync,
       .recompute = asked.recompute,
       .tied = tied,
       .vote_gates_update = vote_gates_update(config, *schedule),
       .costs = &costs};
-  if (!is_read && is_planned(*schedule)) {
-    const double cap = *resolve(spec_of(asked))->cap;
+  if (!is_read) {
     const Schedule start =
         options.running != nullptr ? compute_only(*options.running) : *schedule;
     // Only a vote before the updates makes all workers meet after a step.
-    schedule = plan_order(start, costs,
-                          {.cap = {.activations = cap},
-                           .steady = !lowering.vote_gates_update,
-                           .lowering = lowering});
+    schedule = make_order({.spec = asked.spec,
+                           .lowering = lowering,
+                           .steady = !lowering.vote_gates_update},
+                          start, costs);
   }
-  return proven(lower(*schedule, lowering), asked);
+  return lower_checked(*schedule, lowering, asked.spec.cap);
 }
 
 Result<Schedule> make_replanned_schedule(const RunConfig& config,

@@ -50,7 +50,7 @@ class TimeBound {
     double bound = 0;
     for (int worker = 0; worker < placement_.workers; ++worker) {
       const double around =
-          scheme_.synchronous ? head_[worker] + tail_[worker] : 0;
+          scheme_.is_synchronous() ? head_[worker] + tail_[worker] : 0;
       bound = std::max(bound, work_[worker] + around);
     }
     return bound;

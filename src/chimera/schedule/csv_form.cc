@@ -7,6 +7,7 @@
 #include "chimera/base/text.h"
 #include "chimera/schedule/cell.h"
 #include "chimera/schedule/forms.h"
+#include "chimera/schedule/scheme.h"
 #include "chimera/schedule/sum_plan.h"
 
 namespace chimera {
@@ -127,6 +128,7 @@ class CsvInference {
     } else if (asynchronous) {
       schedule_.scheme = "pipedream-2bw";
     }
+    schedule_.updates = updates_of(schedule_.scheme);
   }
 
   // A lowered list starts sums by number: those of the placement, then the

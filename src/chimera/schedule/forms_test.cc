@@ -25,7 +25,7 @@ std::vector<Schedule> samples() {
       schedules.push_back(lower(schedule));
       schedules.push_back(lower(schedule, {.sync = Sync::kEnd,
                                            .recompute = true,
-                                           .tied = scheme.synchronous,
+                                           .tied = scheme.is_synchronous(),
                                            .vote_gates_update = true}));
     }
   }

@@ -7,6 +7,7 @@
 #include "chimera/base/text.h"
 #include "chimera/schedule/cell.h"
 #include "chimera/schedule/forms.h"
+#include "chimera/schedule/scheme.h"
 
 namespace chimera {
 namespace {
@@ -73,6 +74,7 @@ void ScheduleReader::read_top(const std::string& key) {
     }
   } else if (key == "scheme") {
     schedule_.scheme = shown(json_.string(key).value_or(""));
+    schedule_.updates = updates_of(schedule_.scheme);
   } else if (key == "depth") {
     schedule_.depth = bounded(key, 1, kMost);
   } else if (key == "micros") {

@@ -7,6 +7,7 @@
 #include "chimera/schedule/asap.h"
 #include "chimera/schedule/micro_index.h"
 #include "chimera/schedule/sum_plan.h"
+#include "chimera/schedule/validate.h"
 
 namespace chimera {
 namespace {
@@ -169,11 +170,6 @@ class Lowering {
 
 }  // namespace
 
-const std::vector<std::string>& sync_names() {
-  static const std::vector<std::string> kNames = {"eager-opt", "eager", "end"};
-  return kNames;
-}
-
 Schedule compute_only(const Schedule& lowered) {
   Schedule schedule = lowered;
   schedule.groups.clear();
@@ -190,6 +186,15 @@ Schedule lower(const Schedule& schedule, const LowerOptions& options) {
   const Costs unit = uniform_costs(schedule, {});
   const Costs& costs = options.costs == nullptr ? unit : *options.costs;
   return Lowering(schedule, options, costs).run();
+}
+
+Result<Schedule> lower_checked(const Schedule& schedule,
+                               const LowerOptions& options,
+                               std::optional<double> cap) {
+  Schedule lowered = is_lowered(schedule) ? schedule : lower(schedule, options);
+  const std::vector<Violation> violations = validate(lowered, {.cap = cap});
+  if (!violations.empty()) return to_diagnostics(violations);
+  return lowered;
 }
 
 }  // namespace chimera

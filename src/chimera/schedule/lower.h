@@ -2,6 +2,12 @@
 // plain data; the runtime then only walks its list and decides nothing.
 #pragma once
 
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "chimera/base/names.h"
+#include "chimera/base/result.h"
 #include "chimera/schedule/costs.h"
 #include "chimera/schedule/schedule.h"
 
@@ -15,7 +21,9 @@ enum class Sync {
   kEnd,       // after all compute
 };
 
-[[nodiscard]] const std::vector<std::string>& sync_names();
+inline constexpr auto kSyncNames =
+    std::to_array<std::string_view>({"eager-opt", "eager", "end"});
+constexpr Names names_of(Sync) { return kSyncNames; }
 
 struct LowerOptions {
   Sync sync = Sync::kEagerOpt;
@@ -35,7 +43,13 @@ struct LowerOptions {
 [[nodiscard]] Schedule lower(const Schedule& schedule,
                              const LowerOptions& options = {});
 
-// The way back: who computes what, of a synchronous schedule.
+// `schedule` lowered (unless it is already), proven, and held to the cap; or
+// every violation.
+[[nodiscard]] Result<Schedule> lower_checked(const Schedule& schedule,
+                                             const LowerOptions& options,
+                                             std::optional<double> cap);
+
+// The compute actions alone of a synchronous lowered schedule.
 [[nodiscard]] Schedule compute_only(const Schedule& lowered);
 
 }  // namespace chimera

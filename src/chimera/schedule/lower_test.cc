@@ -138,7 +138,7 @@ TEST(Lower, EveryOptionValidates) {
           const Schedule lowered =
               lower(schedule, {.sync = sync,
                                .recompute = on,
-                               .tied = on && scheme.synchronous,
+                               .tied = on && scheme.is_synchronous(),
                                .vote_gates_update = on});
           const std::vector<Violation> violations = validate(lowered);
           EXPECT_TRUE(violations.empty())

@@ -13,6 +13,7 @@
 #include "chimera/base/text.h"
 #include "chimera/schedule/cell.h"
 #include "chimera/schedule/forms.h"
+#include "chimera/schedule/scheme.h"
 
 namespace chimera {
 
@@ -154,6 +155,7 @@ bool SchedReader::counts_up(const std::string& word, std::string_view number,
 void SchedReader::read_fact(const std::string& word, std::string_view value) {
   if (word == "scheme") {
     schedule_.scheme = shown(value);
+    schedule_.updates = updates_of(schedule_.scheme);
     return;
   }
   int* field = nullptr;

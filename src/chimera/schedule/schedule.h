@@ -47,6 +47,13 @@ struct SumGroup {
 using ActionList = std::vector<Action>;
 using ActionLists = std::vector<ActionList>;  // [worker], in execution order
 
+// When weights change.
+enum class Updates {
+  kEndOfStep,   // synchronous: once a step, with the whole mini-batch
+  kEveryMicro,  // after every micro-batch (PipeDream)
+  kOneBehind,   // once a step; forwards use the version before (2BW)
+};
+
 // A schedule of one copy of the model for one step. Lists are compute-only (F,
 // B, I, W, and U in asynchronous schemes) or lowered (messages, sums, vote,
 // recomputation and updates explicit).
@@ -56,6 +63,7 @@ struct Schedule {
   int micros = 0;  // micro-batches of one copy and step
   int width = 1;   // data-parallel copies
   int parts = 1;   // 2 in backward halving
+  Updates updates = Updates::kEndOfStep;
   Placement placement;
   ActionLists actions;
   std::vector<SumGroup> groups;  // empty unless lowered
@@ -76,9 +84,11 @@ inline constexpr int kMostCopies = 1 << 20;
 // holds nothing that only lowering adds; U occurs in both kinds.)
 [[nodiscard]] bool is_lowered(const Schedule& schedule);
 
-// True for schemes that update without waiting for the whole mini-batch
-// (pipedream, pipedream-2bw): their forwards may use weights of the past.
-[[nodiscard]] bool is_asynchronous(const Schedule& schedule);
+// True if stages update at different times, so that forwards may use weights
+// of the past.
+[[nodiscard]] inline bool is_asynchronous(const Schedule& schedule) {
+  return schedule.updates != Updates::kEndOfStep;
+}
 
 // Whether the group is of the weight that first and last stage share.
 [[nodiscard]] bool is_tied(const SumGroup& group);

@@ -8,18 +8,6 @@
 
 namespace chimera {
 
-const std::vector<std::string>& scale_names() {
-  static const std::vector<std::string> kNames = {"direct", "doubling",
-                                                  "halving"};
-  return kNames;
-}
-
-const std::vector<std::string>& shape_names() {
-  static const std::vector<std::string> kNames = {"linear", "loop", "vee",
-                                                  "wave"};
-  return kNames;
-}
-
 const std::vector<Scheme>& schemes() {
   static const std::vector<Scheme> kSchemes = {
       gpipe(),     one_f_one_b(),    interleaved(),    gems(),
@@ -38,9 +26,9 @@ const Scheme* find_scheme(std::string_view name) {
   return nullptr;
 }
 
-bool is_asynchronous(const Schedule& schedule) {
-  const Scheme* scheme = find_scheme(schedule.scheme);
-  return scheme != nullptr && !scheme->synchronous;
+Updates updates_of(std::string_view scheme) {
+  const Scheme* known = find_scheme(scheme);
+  return known == nullptr ? Updates::kEndOfStep : known->updates;
 }
 
 std::vector<std::string> scheme_names() {
@@ -126,12 +114,13 @@ void refuse_flags(const ScheduleSpec& spec, const Scheme& scheme,
          .hint = "use 2"});
   }
   if (!scheme.any_shape && layout.shape != scheme.shape) {
-    errors.push_back(fixed("E206", "shape " + name_of(layout.shape), scheme,
-                           name_of(scheme.shape)));
+    errors.push_back(fixed("E206",
+                           "shape " + std::string(name_of(layout.shape)),
+                           scheme, std::string(name_of(scheme.shape))));
   }
   if (!scheme.any_scale && spec.scale != Scale::kDirect) {
     errors.push_back({.code = "E207",
-                      .found = "scale " + name_of(spec.scale),
+                      .found = "scale " + std::string(name_of(spec.scale)),
                       .needed = "is for chimera only",
                       .hint = "leave the flag out"});
   }
@@ -192,6 +181,7 @@ Result<Schedule> make_schedule(const ScheduleSpec& spec) {
   const Scheme& scheme = *find_scheme(spec.scheme);
   Schedule schedule;
   schedule.scheme = scheme.name;
+  schedule.updates = scheme.updates;
   schedule.depth = layout->depth;
   schedule.micros = layout->micros;
   schedule.width = spec.width;

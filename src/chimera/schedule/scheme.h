@@ -3,11 +3,13 @@
 // golden file. docs/adding_a_schedule.md walks through it.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "chimera/base/names.h"
 #include "chimera/base/result.h"
 #include "chimera/schedule/schedule.h"
 
@@ -16,26 +18,21 @@ namespace chimera {
 // How N > D micro-batches are scaled in Chimera (reference: Li & Hoefler,
 // SC'21, section 3.5).
 enum class Scale { kDirect, kDoubling, kHalving };
+inline constexpr auto kScaleNames =
+    std::to_array<std::string_view>({"direct", "doubling", "halving"});
+constexpr Names names_of(Scale) { return kScaleNames; }
 
 // How the stages of one pipe lie on the workers.
 enum class Shape { kLinear, kLoop, kVee, kWave };
-
-// In the order of the enumerators.
-[[nodiscard]] const std::vector<std::string>& scale_names();
-[[nodiscard]] const std::vector<std::string>& shape_names();
-
-[[nodiscard]] inline const std::string& name_of(Scale scale) {
-  return scale_names()[static_cast<int>(scale)];
-}
-[[nodiscard]] inline const std::string& name_of(Shape shape) {
-  return shape_names()[static_cast<int>(shape)];
-}
+inline constexpr auto kShapeNames =
+    std::to_array<std::string_view>({"linear", "loop", "vee", "wave"});
+constexpr Names names_of(Shape) { return kShapeNames; }
 
 // What a user asks for. Absent values take the scheme's default.
 struct ScheduleSpec {
   std::string scheme;
-  int depth = 0;
-  int micros = 0;
+  int depth = 0;   // 0: not given
+  int micros = 0;  // 0: not given
   std::optional<int> pipes;
   Scale scale = Scale::kDirect;
   std::optional<int> chunks;
@@ -82,8 +79,11 @@ struct Scheme {
   bool any_shape = false;
   // Its order depends on the cap; the default is D.
   bool any_cap = false;
-  // False: updates do not wait for the whole mini-batch (stale weights).
-  bool synchronous = true;
+  Updates updates = Updates::kEndOfStep;
+
+  [[nodiscard]] bool is_synchronous() const {
+    return updates == Updates::kEndOfStep;
+  }
 
   // Every reason why `layout` is illegal for this scheme, beyond what the
   // fields above say; empty when it is legal.
@@ -98,6 +98,10 @@ struct Scheme {
 
 // By name or alias; nullptr if there is none.
 [[nodiscard]] const Scheme* find_scheme(std::string_view name);
+
+// When a schedule of this scheme updates; for text forms, which store the
+// scheme's name. Unknown schemes update at the end of the step.
+[[nodiscard]] Updates updates_of(std::string_view scheme);
 
 // Every name and alias, for messages and completion.
 [[nodiscard]] std::vector<std::string> scheme_names();

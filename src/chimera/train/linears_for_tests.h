@@ -63,8 +63,8 @@ inline OwnModel model_from(const Linears& linears) {
 
 inline RunConfig config_of(const std::string& scheme) {
   RunConfig config;
-  config.schedule = {
-      .scheme = scheme, .depth = 4, .micros = 4, .micro_batch = 2};
+  config.schedule = {.spec = {.scheme = scheme, .depth = 4, .micros = 4},
+                     .micro_batch = 2};
   config.train = {.steps = kSteps, .lr = 0.01, .threads = 1};
   return config;
 }

@@ -62,7 +62,7 @@ TEST(OwnModel, LearnsWhatPlainLibtorchLearns) {
         Case{"1f1b", 1, false}, Case{"zb-v", 2, false}}) {
     SCOPED_TRACE(scheme);
     RunConfig config = config_of(scheme);
-    config.schedule.width = width;
+    config.schedule.spec.width = width;
     config.schedule.recompute = recompute;
     const Linears linears = make_linears(8);
     const auto setup = setup_of(config, model_from(linears));
@@ -97,7 +97,7 @@ TEST(OwnModel, LayersMayBeFrozen) {
   for (const char* scheme : {"chimera", "1f1b", "zb-v"}) {
     SCOPED_TRACE(scheme);
     RunConfig config = config_of(scheme);
-    config.schedule.width = 2;
+    config.schedule.spec.width = 2;
     config.train.shard_update = true;
     Linears linears = make_linears(8);
     Linears plain = make_linears(8);
@@ -209,8 +209,8 @@ TEST(OwnModel, EveryMistakeIsSaid) {
   config.schedule.micro_batch = 0;
   EXPECT_EQ(code_of(config, model()), "E008");
   config = config_of("chimera");
-  config.schedule.scale = "up";
-  EXPECT_EQ(code_of(config, model()), "E009");
+  config.schedule.spec.width = 0;
+  EXPECT_EQ(code_of(config, model()), "E008");
   config = config_of("chimera");
   config.train.steps.reset();
   EXPECT_EQ(code_of(config, model()), "E020");

@@ -99,9 +99,9 @@ TEST_F(Resume, EveryLayoutGetsTheSameState) {
         Layout{"interleaved", 4, 4, 1}, Layout{"planned", 4, 4, 1}}) {
     SCOPED_TRACE(scheme);
     RunConfig other = config_of(scheme);
-    other.schedule.depth = depth;
-    other.schedule.micros = micros;
-    other.schedule.width = width;
+    other.schedule.spec.depth = depth;
+    other.schedule.spec.micros = micros;
+    other.schedule.spec.width = width;
     const Linears fresh = make_linears(8);
     const auto setup = setup_of(other, model_from(fresh), {.checkpoint = path});
     EXPECT_EQ(setup->start.step, 3);

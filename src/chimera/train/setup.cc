@@ -133,7 +133,7 @@ Diagnostics set_up_schedule(RunSetup& setup, const SetupOptions& options) {
       setup.notices.push_back("run.recover is off: " + reason);
     }
   }
-  ScheduleConfig& settled = setup.config.schedule;
+  ScheduleSpec& settled = setup.config.schedule.spec;
   settled.depth = setup.schedule.depth;
   settled.micros = setup.schedule.micros;
   settled.width = setup.schedule.width;

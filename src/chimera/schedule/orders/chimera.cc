@@ -122,11 +122,11 @@ Diagnostics refuse(const Layout& layout) {
     errors.push_back(std::move(error));
   }
   if (layout.scale != Scale::kDirect && layout.pipes != 2) {
-    errors.push_back(
-        {.code = "E204",
-         .found = "pipes = " + std::to_string(layout.pipes),
-         .needed = "must be 2 with --scale " + name_of(layout.scale),
-         .hint = "use --pipes 2 or --scale direct"});
+    errors.push_back({.code = "E204",
+                      .found = "pipes = " + std::to_string(layout.pipes),
+                      .needed = "must be 2 with --scale " +
+                                std::string(name_of(layout.scale)),
+                      .hint = "use --pipes 2 or --scale direct"});
   }
   return errors;
 }

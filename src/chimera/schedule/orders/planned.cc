@@ -4,14 +4,14 @@
 #include <algorithm>
 
 #include "chimera/base/text.h"
+#include "chimera/schedule/list_scheduling/rules.h"
 #include "chimera/schedule/orders/orders.h"
 #include "chimera/schedule/placements/placements.h"
-#include "chimera/schedule/planned/rules.h"
 
 namespace chimera {
 namespace {
 
-using namespace planned;
+using namespace ordering;
 
 Placement place(const Layout& layout) {
   return layout.pipes == 1 ? one_way(layout) : opposite(layout);
@@ -60,7 +60,7 @@ Diagnostics refuse(const Layout& layout) {
     errors.push_back(
         {.code = "E205",
          .found = "chunks = " + std::to_string(layout.chunks) + " and shape " +
-                  name_of(layout.shape),
+                  std::string(name_of(layout.shape)),
          .needed = "do not fit: linear has 1 chunk, the others 2 or more",
          .hint = is_linear ? "use shape vee, wave or loop"
                            : "use --chunks 2 or --shape linear"});

@@ -5,11 +5,11 @@
 
 #include <cstdint>
 
-#include "chimera/plan/replay.h"
+#include "chimera/search/replay.h"
 
-namespace chimera::planned {
+namespace chimera::ordering {
 
-struct SearchOptions {
+struct ListSearchOptions {
   std::int64_t moves = 0;
   std::uint64_t seed = 0;
   // Ends the search: no better span exists.
@@ -19,6 +19,6 @@ struct SearchOptions {
 // Improves `lists` as far as it gets and gives their span.
 // REQUIRES: the lists hold every action and keep the cap.
 Ticks search_lists(const Problem& problem, const Goal& goal,
-                   const SearchOptions& options, CodeLists& lists);
+                   const ListSearchOptions& options, CodeLists& lists);
 
-}  // namespace chimera::planned
+}  // namespace chimera::ordering

@@ -1,4 +1,4 @@
-#include "chimera/schedule/planned/problem.h"
+#include "chimera/schedule/list_scheduling/problem.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "chimera/base/check.h"
 
-namespace chimera::planned {
+namespace chimera::ordering {
 namespace {
 
 // The dearest action takes this many ticks, in layouts of usual size: halves,
@@ -336,4 +336,4 @@ CodeLists to_codes(const Problem& problem, const Schedule& schedule) {
   return lists;
 }
 
-}  // namespace chimera::planned
+}  // namespace chimera::ordering

@@ -1,9 +1,9 @@
-#include "chimera/plan/replay.h"
+#include "chimera/search/replay.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace chimera::planned {
+namespace chimera::ordering {
 
 Goal end_by(const Problem& problem, Ticks time) {
   return {std::vector<Ticks>(problem.workers, time), time};
@@ -148,4 +148,4 @@ void Replay::swap(Replay& other) {
   std::swap(span_, other.span_);
 }
 
-}  // namespace chimera::planned
+}  // namespace chimera::ordering

@@ -5,7 +5,7 @@
 #include "chimera/schedule/lower.h"
 #include "chimera/schedule/schedule.h"
 
-namespace chimera::planned {
+namespace chimera::ordering {
 
 // What an order is to be good at.
 enum class Aim {
@@ -37,4 +37,4 @@ class Judge {
   double delayed_ = 0;  // time of the best with delayed_costs_
 };
 
-}  // namespace chimera::planned
+}  // namespace chimera::ordering

@@ -1,4 +1,4 @@
-#include "chimera/plan/plan_order.h"
+#include "chimera/search/search_order.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-#include "chimera/plan/named_orders.h"
 #include "chimera/schedule/scheme.h"
 #include "chimera/schedule/validate.h"
+#include "chimera/search/named_orders.h"
 #include "chimera/simulate/simulate.h"
 
 namespace chimera {
@@ -28,7 +28,7 @@ Planned plan_for(const ScheduleSpec& spec, const Costs& costs,
   const double cap = cap_of(spec);
   const Schedule first = make_schedule(spec).value();
   Planned planned{
-      .schedule = plan_order(
+      .schedule = search_order(
           first, costs, {.cap = {.activations = cap}, .lowering = lowering})};
   LowerOptions with_costs = lowering;
   with_costs.costs = &costs;
@@ -154,8 +154,8 @@ TEST(PlanOrder, ASteadyOrderTradesTheStepForThePeriod) {
   const Schedule first = make_schedule(spec).value();
   const Costs costs = uniform_costs(first, {.latency = 0.1});
   const auto period = [&](bool steady) {
-    const Schedule order =
-        plan_order(first, costs, {.cap = {.activations = 8}, .steady = steady});
+    const Schedule order = search_order(
+        first, costs, {.cap = {.activations = 8}, .steady = steady});
     return simulate(lower(order), costs, {.steps = 6}).period;
   };
   EXPECT_LT(period(true), 0.97 * period(false));
@@ -172,7 +172,7 @@ TEST(PlanOrder, FindsTheOptimumWithMessageDelay) {
 std::vector<Schedule> schemes_on(const Schedule& planned) {
   std::vector<Schedule> found;
   for (const Scheme& scheme : schemes()) {
-    if (!scheme.synchronous || scheme.name == planned.scheme) continue;
+    if (!scheme.is_synchronous() || scheme.name == planned.scheme) continue;
     for (const Scale scale : {Scale::kDirect, Scale::kDoubling}) {
       ScheduleSpec spec{.scheme = std::string(scheme.name),
                         .depth = planned.depth,
@@ -221,7 +221,7 @@ TEST(PlanOrder, ExtremeCostsStayInRange) {
   const Schedule first = make_schedule(spec).value();
   const auto planned_with = [&](const Costs& costs) {
     const Schedule order =
-        plan_order(first, costs, {.cap = {.activations = 4}});
+        search_order(first, costs, {.cap = {.activations = 4}});
     EXPECT_TRUE(validate(order, {.cap = 4}).empty());
   };
   for (const double forward : {0.0, 1e-300, 1e-6, 1e12}) {
@@ -237,7 +237,7 @@ TEST(PlanOrder, ExtremeCostsStayInRange) {
   slow_links.time_per_byte = 1;
   planned_with(slow_links);
   const Schedule unlimited =
-      plan_order(first, slow_links, {.cap = {.bytes = 1e30}});
+      search_order(first, slow_links, {.cap = {.bytes = 1e30}});
   EXPECT_TRUE(validate(unlimited).empty());
 }
 
@@ -253,7 +253,7 @@ TEST(PlanOrder, NamedOrdersIncludeThoseOfEveryPlacement) {
   const auto names = [](const ScheduleSpec& spec) {
     std::vector<std::string> found;
     for (const Schedule& order :
-         planned::named_orders(make_schedule(spec).value())) {
+         ordering::named_orders(make_schedule(spec).value())) {
       found.push_back(order.scheme);
     }
     return found;
@@ -288,7 +288,7 @@ TEST(PlanOrder, AByteCapCountsWhatEachStageHolds) {
   for (StageCosts& stage : costs.stages) stage.activation_bytes = 100;
   costs.stages[3].activation_bytes = 300;
   const double room = 1000;
-  const Schedule planned = plan_order(first, costs, {.cap = {.bytes = room}});
+  const Schedule planned = search_order(first, costs, {.cap = {.bytes = room}});
   EXPECT_TRUE(validate(planned).empty());
   double most = 0;
   for (const ActionList& list : planned.actions) {

@@ -1,6 +1,6 @@
 // P workers = W copies x D stages, G samples a step = W copies x N
 // micro-batches of B samples.
-#include "chimera/plan/plan_space.h"
+#include "chimera/plan/candidates.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -24,15 +24,11 @@ std::vector<int> divisors(int number) {
   return found;
 }
 
-int num_layers(const PlanRequest& request) {
-  return request.model.layers + 2;  // embeddings and head
-}
-
 // The depths that deal P workers and G samples evenly.
 std::vector<int> depths(const PlanRequest& request, int workers, int batch) {
   std::vector<int> found;
   for (const int depth : divisors(workers)) {
-    if (depth > num_layers(request)) break;
+    if (depth > num_layers(request.model)) break;
     if (batch % (workers / depth) == 0) found.push_back(depth);
   }
   return found;
@@ -55,14 +51,14 @@ int nearest(int start, const Works& works) {
 
 Diagnostic no_depth(const PlanRequest& request) {
   const int workers = request.workers, batch = request.batch;
-  const std::int64_t most = std::int64_t{num_layers(request)} * batch;
+  const std::int64_t most = std::int64_t{num_layers(request.model)} * batch;
   const int start = static_cast<int>(std::min<std::int64_t>(workers, most + 1));
   const int other_workers = nearest(start, [&](int number) {
     return !depths(request, number, batch).empty();
   });
   int other_batch = 0;
   for (const int depth : divisors(workers)) {
-    if (depth > num_layers(request)) break;
+    if (depth > num_layers(request.model)) break;
     const int copies = workers / depth;
     const int below = batch / copies * copies;
     for (const int near : {below, below + copies}) {
@@ -79,7 +75,7 @@ Diagnostic no_depth(const PlanRequest& request) {
     return {.code = "E612",
             .found = asked,
             .needed = "are too many: the model's " +
-                      std::to_string(num_layers(request)) +
+                      std::to_string(num_layers(request.model)) +
                       " layers and a sample for each copy occupy at most " +
                       std::to_string(most),
             .hint = hint};
@@ -89,7 +85,7 @@ Diagnostic no_depth(const PlanRequest& request) {
           .needed =
               "cannot be dealt evenly: workers / depth must divide the "
               "batch for a depth of at most " +
-              std::to_string(num_layers(request)) + " (the layers)",
+              std::to_string(num_layers(request.model)) + " (the layers)",
           .hint = hint};
 }
 
@@ -147,7 +143,7 @@ class SchemeSpace {
       add_caps(spec);
     } else if (scheme_.any_chunks) {
       for (int chunks = scheme_.chunks + 1;
-           chunks * spec.depth <= num_layers(request_); ++chunks) {
+           chunks * spec.depth <= num_layers(request_.model); ++chunks) {
         spec.chunks = chunks;
         add_caps(spec);
       }
@@ -163,7 +159,7 @@ class SchemeSpace {
   }
 
   void add_recompute(const ScheduleSpec& spec) {
-    if (*spec.chunks * spec.depth > num_layers(request_)) return;
+    if (*spec.chunks * spec.depth > num_layers(request_.model)) return;
     constexpr std::int64_t kMostForwards = 1 << 20;
     if (std::int64_t{*spec.chunks} * spec.depth * spec.micros > kMostForwards) {
       return;
@@ -193,12 +189,12 @@ Result<std::vector<const Scheme*>> schemes_of(const PlanRequest& request) {
                         .hint = near.empty()
                                     ? "one of " + join(scheme_names(), ", ")
                                     : "did you mean \"" + near + "\"?"});
-    } else if (!scheme->synchronous && request.model.tie_embeddings) {
+    } else if (!scheme->is_synchronous() && request.model.tie_embeddings) {
       errors.push_back({.code = "E603",
                         .found = "scheme \"" + name + "\"",
                         .needed = "cannot train tied embeddings",
                         .hint = "set model.tie_embeddings = false"});
-    } else if (!scheme->synchronous && request.vote_gates_update) {
+    } else if (!scheme->is_synchronous() && request.vote_gates_update) {
       errors.push_back({.code = "E603",
                         .found = "scheme \"" + name + "\"",
                         .needed = "cannot clip gradients or skip an update, as "
@@ -212,14 +208,14 @@ Result<std::vector<const Scheme*>> schemes_of(const PlanRequest& request) {
   if (!errors.empty()) return errors;
   if (!request.schemes.empty()) return found;
   for (const Scheme& scheme : schemes()) {
-    if (scheme.synchronous) found.push_back(&scheme);
+    if (scheme.is_synchronous()) found.push_back(&scheme);
   }
   return found;
 }
 
 }  // namespace
 
-Result<std::vector<Candidate>> plan_space(const PlanRequest& request) {
+Result<std::vector<Candidate>> candidates_of(const PlanRequest& request) {
   const Result<std::vector<const Scheme*>> chosen = schemes_of(request);
   if (!chosen) return chosen.errors();
   const std::vector<int> all_depths =

@@ -20,7 +20,7 @@
 #include "chimera/schedule/costs.h"
 #include "chimera/schedule/schedule.h"
 
-namespace chimera::planned {
+namespace chimera::ordering {
 
 // Whole numbers, so that equal times are equal.
 using Ticks = std::int64_t;
@@ -131,4 +131,4 @@ struct ProblemOptions {
 [[nodiscard]] CodeLists to_codes(const Problem& problem,
                                  const Schedule& schedule);
 
-}  // namespace chimera::planned
+}  // namespace chimera::ordering

@@ -1,8 +1,8 @@
-#include "chimera/schedule/planned/rules.h"
+#include "chimera/schedule/list_scheduling/rules.h"
 
 #include <algorithm>
 
-namespace chimera::planned {
+namespace chimera::ordering {
 namespace {
 
 // Sets the key of every action to key(slot, op, number).
@@ -150,4 +150,4 @@ std::vector<TimeRule> time_rules() {
   return rules;
 }
 
-}  // namespace chimera::planned
+}  // namespace chimera::ordering

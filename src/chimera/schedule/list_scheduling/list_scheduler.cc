@@ -1,11 +1,11 @@
-#include "chimera/schedule/planned/list_scheduler.h"
+#include "chimera/schedule/list_scheduling/list_scheduler.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "chimera/base/check.h"
 
-namespace chimera::planned {
+namespace chimera::ordering {
 namespace {
 
 constexpr double kWorst = std::numeric_limits<double>::infinity();
@@ -223,4 +223,4 @@ void ListScheduler::measure(ListedOrder& order) const {
   }
 }
 
-}  // namespace chimera::planned
+}  // namespace chimera::ordering

@@ -1,18 +1,18 @@
-#include "chimera/plan/plan_order.h"
+#include "chimera/search/search_order.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "chimera/plan/draws.h"
-#include "chimera/plan/judge.h"
-#include "chimera/plan/list_search.h"
-#include "chimera/plan/named_orders.h"
-#include "chimera/schedule/planned/rules.h"
+#include "chimera/schedule/list_scheduling/rules.h"
 #include "chimera/schedule/scheme.h"
+#include "chimera/search/draws.h"
+#include "chimera/search/judge.h"
+#include "chimera/search/list_search.h"
+#include "chimera/search/named_orders.h"
 #include "chimera/simulate/bound.h"
 
 namespace chimera {
-namespace planned {
+namespace ordering {
 namespace {
 
 // How many orders are tried, by the actions that it takes to play one: about a
@@ -41,10 +41,10 @@ struct Variant {
   bool forwards_are_free = false;
 };
 
-class OrderPlanner {
+class OrderSearch {
  public:
-  OrderPlanner(const Schedule& schedule, const Costs& costs,
-               const PlanOptions& options, const Variant& variant)
+  OrderSearch(const Schedule& schedule, const Costs& costs,
+              const SearchOptions& options, const Variant& variant)
       : schedule_(schedule),
         costs_(costs),
         options_(options),
@@ -203,7 +203,7 @@ class OrderPlanner {
 
   const Schedule& schedule_;
   const Costs& costs_;
-  PlanOptions options_;
+  SearchOptions options_;
   Problem problem_;
   Budget budget_;
   Ticks bound_;
@@ -212,24 +212,33 @@ class OrderPlanner {
 };
 
 }  // namespace
-}  // namespace planned
+}  // namespace ordering
 
-bool is_planned(const Schedule& schedule) {
+bool depends_on_costs(const Schedule& schedule) {
   const Scheme* scheme = find_scheme(schedule.scheme);
   return scheme != nullptr && scheme->any_cap;
 }
 
-Schedule plan_order(const Schedule& schedule, const Costs& costs,
-                    const PlanOptions& options) {
-  using planned::OrderPlanner;
-  OrderPlanner planner(schedule, costs, options, {});
-  Schedule order = planner.run();
-  if (planner.might_unfold()) {
-    order = OrderPlanner(order, costs, options, {.fold = false}).run();
+Schedule search_order(const Schedule& schedule, const Costs& costs,
+                      const SearchOptions& options) {
+  using ordering::OrderSearch;
+  OrderSearch search(schedule, costs, options, {});
+  Schedule order = search.run();
+  if (search.might_unfold()) {
+    order = OrderSearch(order, costs, options, {.fold = false}).run();
   }
-  if (planner.is_found() || !options.lowering.recompute) return order;
+  if (search.is_found() || !options.lowering.recompute) return order;
   // More micro-batches in flight, if that is what it takes.
-  return OrderPlanner(order, costs, options, {.forwards_are_free = true}).run();
+  return OrderSearch(order, costs, options, {.forwards_are_free = true}).run();
+}
+
+Schedule make_order(const OrderRequest& request, const Schedule& start,
+                    const Costs& costs) {
+  if (!depends_on_costs(start)) return start;
+  return search_order(start, costs,
+                      {.cap = {.activations = *resolve(request.spec)->cap},
+                       .steady = request.steady,
+                       .lowering = request.lowering});
 }
 
 }  // namespace chimera

@@ -1,12 +1,12 @@
-#include "chimera/plan/draws.h"
+#include "chimera/search/draws.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "chimera/plan/random.h"
-#include "chimera/schedule/planned/rules.h"
+#include "chimera/schedule/list_scheduling/rules.h"
+#include "chimera/search/random.h"
 
-namespace chimera::planned {
+namespace chimera::ordering {
 namespace {
 
 struct Draw {
@@ -173,4 +173,4 @@ void draw_orders(const Problem& problem, const DrawOptions& options,
   Drawing(problem, options, pool).run();
 }
 
-}  // namespace chimera::planned
+}  // namespace chimera::ordering

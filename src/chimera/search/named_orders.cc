@@ -1,9 +1,9 @@
-#include "chimera/plan/named_orders.h"
+#include "chimera/search/named_orders.h"
 
-#include "chimera/schedule/planned/problem.h"
+#include "chimera/schedule/list_scheduling/problem.h"
 #include "chimera/schedule/scheme.h"
 
-namespace chimera::planned {
+namespace chimera::ordering {
 namespace {
 
 // How many micro-batches go through each pipe in turn: m to pipe m mod pipes.
@@ -61,11 +61,11 @@ std::vector<Schedule> named_orders(const Schedule& schedule) {
     found.push_back(std::move(order));
   };
   for (const Scheme& scheme : schemes()) {
-    if (!scheme.synchronous || scheme.any_cap) continue;
+    if (!scheme.is_synchronous() || scheme.any_cap) continue;
     add(scheme, Scale::kDirect);
     if (scheme.any_scale) add(scheme, Scale::kDoubling);
   }
   return found;
 }
 
-}  // namespace chimera::planned
+}  // namespace chimera::ordering

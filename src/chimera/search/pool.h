@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "chimera/plan/judge.h"
-#include "chimera/schedule/planned/list_scheduler.h"
+#include "chimera/schedule/list_scheduling/list_scheduler.h"
+#include "chimera/search/judge.h"
 
-namespace chimera::planned {
+namespace chimera::ordering {
 
 class Pool {
  public:
@@ -53,4 +53,4 @@ class Pool {
   std::vector<ListedOrder> orders_;
 };
 
-}  // namespace chimera::planned
+}  // namespace chimera::ordering

@@ -5,9 +5,9 @@
 
 #include <vector>
 
-#include "chimera/schedule/planned/problem.h"
+#include "chimera/schedule/list_scheduling/problem.h"
 
-namespace chimera::planned {
+namespace chimera::ordering {
 
 // When each worker should have ended, sums included.
 struct Goal {
@@ -69,4 +69,4 @@ class Replay {
   Ticks span_ = kNever;
 };
 
-}  // namespace chimera::planned
+}  // namespace chimera::ordering

@@ -1,11 +1,11 @@
-#include "chimera/plan/list_search.h"
+#include "chimera/search/list_search.h"
 
 #include <algorithm>
 
 #include "chimera/base/check.h"
-#include "chimera/plan/random.h"
+#include "chimera/search/random.h"
 
-namespace chimera::planned {
+namespace chimera::ordering {
 namespace {
 
 // A stretch of a worker's list without a gap, on a critical path.
@@ -24,7 +24,7 @@ struct Move {
 class ListSearch {
  public:
   ListSearch(const Problem& problem, const Goal& goal,
-             const SearchOptions& options, CodeLists& lists)
+             const ListSearchOptions& options, CodeLists& lists)
       : problem_(problem),
         options_(options),
         random_(options.seed),
@@ -201,7 +201,7 @@ class ListSearch {
   }
 
   const Problem& problem_;
-  const SearchOptions& options_;
+  const ListSearchOptions& options_;
   Random random_;
   CodeLists& best_;
   CodeLists lists_;
@@ -219,8 +219,8 @@ class ListSearch {
 }  // namespace
 
 Ticks search_lists(const Problem& problem, const Goal& goal,
-                   const SearchOptions& options, CodeLists& lists) {
+                   const ListSearchOptions& options, CodeLists& lists) {
   return ListSearch(problem, goal, options, lists).run();
 }
 
-}  // namespace chimera::planned
+}  // namespace chimera::ordering

@@ -3,9 +3,9 @@
 // so far.
 #pragma once
 
-#include "chimera/plan/pool.h"
+#include "chimera/search/pool.h"
 
-namespace chimera::planned {
+namespace chimera::ordering {
 
 struct DrawOptions {
   int draws = 0;
@@ -16,4 +16,4 @@ struct DrawOptions {
 void draw_orders(const Problem& problem, const DrawOptions& options,
                  Pool& pool);
 
-}  // namespace chimera::planned
+}  // namespace chimera::ordering

@@ -1,8 +1,8 @@
-#include "chimera/plan/judge.h"
+#include "chimera/search/judge.h"
 
 #include "chimera/simulate/simulate.h"
 
-namespace chimera::planned {
+namespace chimera::ordering {
 namespace {
 
 constexpr double kDust = 1e-9;     // rounding
@@ -38,4 +38,4 @@ void Judge::see(const Schedule& order) {
   delayed_ = delayed;
 }
 
-}  // namespace chimera::planned
+}  // namespace chimera::ordering

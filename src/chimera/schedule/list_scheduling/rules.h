@@ -5,9 +5,9 @@
 
 #include <vector>
 
-#include "chimera/schedule/planned/list_scheduler.h"
+#include "chimera/schedule/list_scheduling/list_scheduler.h"
 
-namespace chimera::planned {
+namespace chimera::ordering {
 
 // By what several of a kind are put in order; ties go to the deepest stage, or
 // to the lowest micro-batch.
@@ -44,4 +44,4 @@ void set_keys(const Problem& problem, const TimeRule& rule, ListPolicy& policy);
 [[nodiscard]] std::vector<KindRule> kind_rules();
 [[nodiscard]] std::vector<TimeRule> time_rules();
 
-}  // namespace chimera::planned
+}  // namespace chimera::ordering

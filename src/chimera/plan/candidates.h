@@ -19,7 +19,7 @@ namespace chimera {
 //   E612 more copies of the model than samples, however deep the pipes
 //   E613 no scheme of those asked for has a legal layout
 // each with the nearest request that would work.
-[[nodiscard]] Result<std::vector<Candidate>> plan_space(
+[[nodiscard]] Result<std::vector<Candidate>> candidates_of(
     const PlanRequest& request);
 
 }  // namespace chimera

@@ -5,7 +5,7 @@
 
 #include "chimera/schedule/schedule.h"
 
-namespace chimera::planned {
+namespace chimera::ordering {
 
 // What every synchronous named scheme does on the placement and micro-batches
 // of `schedule`, with split backwards; schemes that place otherwise are left
@@ -13,4 +13,4 @@ namespace chimera::planned {
 // taking them in turn: that changes no time.
 [[nodiscard]] std::vector<Schedule> named_orders(const Schedule& schedule);
 
-}  // namespace chimera::planned
+}  // namespace chimera::ordering

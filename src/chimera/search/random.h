@@ -4,7 +4,7 @@
 
 #include "chimera/base/counter_random.h"
 
-namespace chimera::planned {
+namespace chimera::ordering {
 
 class Random {
  public:
@@ -25,4 +25,4 @@ class Random {
   std::uint64_t next_ = 0;
 };
 
-}  // namespace chimera::planned
+}  // namespace chimera::ordering

@@ -1,6 +1,6 @@
 // List scheduling: time runs, and a free worker takes the best of what is
 // ready. What is best is a key for every action; who makes the keys decides
-// what kind of order comes out (rules.h, plan/draws.h).
+// what kind of order comes out (rules.h, search/draws.h).
 //
 // It never gets stuck. A forward (or what else takes room) starts only if every
 // other slot of its worker that holds nothing yet, and is not through, still
@@ -13,9 +13,9 @@
 
 #include <vector>
 
-#include "chimera/schedule/planned/problem.h"
+#include "chimera/schedule/list_scheduling/problem.h"
 
-namespace chimera::planned {
+namespace chimera::ordering {
 
 struct ListPolicy {
   std::vector<double> keys;  // [Problem::at(code, number)], the lowest first
@@ -83,4 +83,4 @@ class ListScheduler {
   std::vector<Ticks> slot_end_;  // [slot] of its last W
 };
 
-}  // namespace chimera::planned
+}  // namespace chimera::ordering
