@@ -10,7 +10,7 @@
 #include "chimera/exec/run_threads.h"
 #include "chimera/exec/worker.h"
 #include "chimera/model/torch_stage.h"
-#include "chimera/train/updates.h"
+#include "chimera/train/update_sequence.h"
 
 namespace chimera {
 namespace {
@@ -26,7 +26,7 @@ using TakenTensors = std::map<std::string, Taken>;  // by parameter
 // threads; later replicas of a tensor are only compared with the first.
 class Collection {
  public:
-  explicit Collection(const Updates& updates)
+  explicit Collection(const UpdateSequence& updates)
       : updates_(updates), taken_(updates.count()) {}
 
   void take(const GradientView& view) {
@@ -56,7 +56,7 @@ class Collection {
     }
   }
 
-  const Updates& updates_;
+  const UpdateSequence& updates_;
   std::mutex mutex_;
   std::vector<TakenTensors> taken_;
   std::vector<std::string> unequal_;
@@ -110,7 +110,8 @@ class Reference {
     double norm = 0;
   };
 
-  Result run(int update, const Updates& updates, const Collection& collection) {
+  Result run(int update, const UpdateSequence& updates,
+             const Collection& collection) {
     const ParameterInit weights_then = [&](const ParameterSpec& spec) {
       const int stage = stage_of_.at(spec.name);
       return collection.at(updates.version(update, stage))
@@ -194,7 +195,7 @@ bool VerifyReport::passes() const {
 }
 
 VerifyReport verify(const RunSetup& setup, const VerifyOptions& options) {
-  const Updates updates(setup, options.steps);
+  const UpdateSequence updates(setup, options.steps);
   Collection collection(updates);
   const std::vector<double> losses = run_split(setup, options, collection);
   const int steps = static_cast<int>(losses.size());

@@ -1,31 +1,32 @@
-#include "chimera/train/updates.h"
+#include "chimera/train/update_sequence.h"
 
 #include <algorithm>
 
 namespace chimera {
 
-Updates::Updates(const RunSetup& setup, int steps) : setup_(setup) {
+UpdateSequence::UpdateSequence(const RunSetup& setup, int steps)
+    : setup_(setup) {
   for (const Action& action : setup.schedule.actions[0]) {
     if (action.op == Op::kU && action.micro != kNone) each_micro_ = true;
   }
   num_updates_ = each_micro_ ? steps * setup.schedule.micros : steps;
 }
 
-int Updates::number(int step, int micro) const {
+int UpdateSequence::number(int step, int micro) const {
   return each_micro_ ? step * setup_.schedule.micros + micro : step;
 }
 
-int Updates::step_of(int update) const {
+int UpdateSequence::step_of(int update) const {
   return each_micro_ ? update / setup_.schedule.micros : update;
 }
 
-int Updates::version(int update, int stage) const {
+int UpdateSequence::version(int update, int stage) const {
   if (!is_asynchronous(setup_.schedule)) return update;
   const int delay = each_micro_ ? setup_.schedule.stages() - 1 - stage : 1;
   return std::max(0, update - delay);
 }
 
-std::vector<TensorBatch> Updates::batches(int update) const {
+std::vector<TensorBatch> UpdateSequence::batches(int update) const {
   const int step = step_of(update);
   const BatchSource& data = *setup_.data;
   if (!each_micro_) {

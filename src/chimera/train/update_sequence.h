@@ -10,10 +10,10 @@
 
 namespace chimera {
 
-class Updates {
+class UpdateSequence {
  public:
   // `setup` outlives this.
-  Updates(const RunSetup& setup, int steps);
+  UpdateSequence(const RunSetup& setup, int steps);
 
   [[nodiscard]] int count() const { return num_updates_; }
   [[nodiscard]] int number(int step, int micro) const;
