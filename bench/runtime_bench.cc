@@ -39,12 +39,12 @@ Measured run_once(const Schedule& lowered) {
   Measured measured;
   measured.peaks.resize(lowered.workers());
   const Clock::time_point epoch = Clock::now();
-  run_threads(
+  run_workers(
       {.ranks = lowered.workers()},
       [&](int) { return make_emulated(lowered, stages); },
-      [&](const RankSite& site) {
-        const int rank = site.transport.rank();
-        Worker worker(site.transport, site.compute,
+      [&](Transport& transport, StageCompute& compute) {
+        const int rank = transport.rank();
+        Worker worker(transport, compute,
                       {.recorder = {.keep_events = true, .epoch = epoch}});
         worker.run(Program(lowered, rank), {.end = kSteps});
         events[rank] = worker.recorder().events();

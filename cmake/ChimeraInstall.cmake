@@ -34,7 +34,7 @@ endfunction()
 function(chimera_install_package)
   install(TARGETS chimera RUNTIME DESTINATION bin)
   if(CHIMERA_WITH_TORCH)
-    install(TARGETS chimera_run LIBRARY DESTINATION lib)  # ../lib, from bin
+    install(TARGETS chimera_commands LIBRARY DESTINATION lib)  # ../lib, from bin
   endif()
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/chimera/
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/chimera

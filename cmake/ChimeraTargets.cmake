@@ -8,7 +8,7 @@ target_compile_options(chimera_flags INTERFACE
   -Wno-sign-conversion
   # Designated initializers leave the rest at its default on purpose.
   -Wno-missing-field-initializers
-  # Modules end up in a shared library too (cli/run_module.h). Everywhere, and by
+  # Modules end up in a shared library too (commands/run_module.h). Everywhere, and by
   # hand, because programs and libraries share a precompiled header.
   -fPIC)
 # g++ 12 sees overlaps in std::string's operator+ that are not there (GCC bug
@@ -38,17 +38,16 @@ target_compile_options(chimera_cold INTERFACE -O1)
 
 include(ChimeraInstall)
 
-# chimera_sources(TARGET FOLDER [EXCLUDE regex])
+# chimera_sources(TARGET FOLDER [SUBFOLDER to leave out])
 #
 # Every .cc below the folder that is not a test. Globbed, so that adding a
 # schedule is one file and one registry line, with no build file to edit.
 function(chimera_sources target folder)
-  cmake_parse_arguments(arg "" "EXCLUDE" "" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
-  if(arg_EXCLUDE)
-    list(FILTER sources EXCLUDE REGEX "${arg_EXCLUDE}")
-  endif()
+  foreach(without ${ARGN})
+    list(FILTER sources EXCLUDE REGEX "/${folder}/${without}/")
+  endforeach()
   target_sources(${target} PRIVATE ${sources})
 endfunction()
 
@@ -62,16 +61,19 @@ function(chimera_common_headers target)
 endfunction()
 
 # chimera_module(NAME [COLD] [TORCH] [USES modules it may include]
-#                [LIBS third-party targets])
+#                [LIBS third-party targets] [WITHOUT subfolder])
 #
 # The library chimera_NAME of all that lies in src/chimera/NAME, and the test
 # NAME_test of its *_test.cc. TORCH: it is below the line.
 function(chimera_module name)
-  cmake_parse_arguments(arg "COLD;TORCH" "" "USES;LIBS" ${ARGN})
+  cmake_parse_arguments(arg "COLD;TORCH" "WITHOUT" "USES;LIBS" ${ARGN})
   set(library chimera_${name})
   chimera_note_module(${name} ${arg_TORCH} ${arg_USES})
   add_library(${library} STATIC)
-  chimera_sources(${library} src/chimera/${name})
+  chimera_sources(${library} src/chimera/${name} ${arg_WITHOUT})
+  if(NOT CHIMERA_WITH_MPI)
+    list(REMOVE_ITEM arg_USES mpi)
+  endif()
   list(TRANSFORM arg_USES PREPEND chimera_)
   target_link_libraries(${library} PUBLIC ${arg_USES}
     PRIVATE $<BUILD_INTERFACE:chimera_flags> fmt::fmt ${arg_LIBS})
@@ -89,6 +91,9 @@ function(chimera_module name)
   endif()
   file(GLOB_RECURSE tests CONFIGURE_DEPENDS
     ${PROJECT_SOURCE_DIR}/src/chimera/${name}/*_test.cc)
+  if(arg_WITHOUT)
+    list(FILTER tests EXCLUDE REGEX "/${arg_WITHOUT}/")
+  endif()
   if(NOT CHIMERA_TESTS OR NOT tests)
     return()
   endif()

@@ -90,7 +90,7 @@ std::vector<WorkerBytes> predicted(const RunSetup& setup) {
 void expect_near(const Case& layout) {
   const auto setup = setup_of(config_for(layout));
   const std::vector<WorkerBytes> model = predicted(*setup);
-  const std::vector<double> run = train(*setup, {}).peak_bytes;
+  const std::vector<double> run = train(*setup).peak_bytes;
   for (std::size_t rank = 0; rank < run.size(); ++rank) {
     const WorkerBytes& bytes = model[rank % model.size()];
     const double error = bytes.total() / run[rank] - 1;

@@ -216,10 +216,12 @@ TEST(Parity, ASavedOrderRepeatsTheRun) {
   RunConfig config = replanned_config(Shape::kLinear, /*tied=*/true);
   config.schedule.replan_after = 3;
   config.run.trace = true;
-  std::optional<Replanned> replanned;
-  const TrainOutcome outcome =
-      train(*setup_of(config),
-            {.on_replan = [&](const Replanned& next) { replanned = next; }});
+  struct : TrainObserver {
+    void on_replan(const Replanned& next) override { replanned = next; }
+    std::optional<Replanned> replanned;
+  } observer;
+  const TrainOutcome outcome = train(*setup_of(config), observer);
+  const std::optional<Replanned>& replanned = observer.replanned;
   ASSERT_TRUE(replanned);
   EXPECT_EQ(replanned->step, 3);
   EXPECT_LE(replanned->after_s, replanned->before_s * (1 + 1e-9));

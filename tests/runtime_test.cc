@@ -33,16 +33,16 @@ RunResult run(const Schedule& lowered, int steps) {
   const Clock::time_point epoch = Clock::now();
   const std::vector<EmulatedStage> stages(
       lowered.stages(), {.boundary_bytes = 40, .gradient_bytes = 400});
-  run_threads(
+  run_workers(
       {.ranks = ranks, .deadline = std::chrono::seconds(60)},
       [&](int) { return make_emulated(lowered, stages); },
-      [&](const RankSite& site) {
-        Worker worker(site.transport, site.compute,
+      [&](Transport& transport, StageCompute& compute) {
+        Worker worker(transport, compute,
                       {.recorder = {.keep_events = true, .epoch = epoch}});
-        const Program program(lowered, site.transport.rank());
+        const Program program(lowered, transport.rank());
         EXPECT_EQ(worker.run(program, {.end = steps}), steps);
-        events[site.transport.rank()] = worker.recorder().events();
-        result.peaks[site.transport.rank()] = worker.peak_activations();
+        events[transport.rank()] = worker.recorder().events();
+        result.peaks[transport.rank()] = worker.peak_activations();
       });
   result.trace = merge_ranks(lowered, events, steps);
   return result;

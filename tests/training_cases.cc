@@ -74,16 +74,13 @@ std::unique_ptr<RunSetup> setup_of(const RunConfig& config) {
   return std::move(setup).value();
 }
 
-Outcome outcome_of(const RunSetup& setup, const TrainSite& site) {
+Outcome outcome_of(const RunSetup& setup, Transport* own) {
   Outcome outcome;
-  outcome.weights = train(setup,
-                          {.on_step =
-                               [&](const StepReport& report) {
-                                 outcome.numbers.push_back(report.loss);
-                                 outcome.numbers.push_back(report.grad_norm);
-                               }},
-                          site)
-                        .weights;
+  StepObserver keep([&](const StepReport& report) {
+    outcome.numbers.push_back(report.loss);
+    outcome.numbers.push_back(report.grad_norm);
+  });
+  outcome.weights = train(setup, keep, own).weights;
   return outcome;
 }
 

@@ -36,7 +36,7 @@ struct Outcome {
   std::vector<NamedTensor> weights;
 };
 [[nodiscard]] Outcome outcome_of(const RunSetup& setup,
-                                 const TrainSite& site = {});
+                                 Transport* own = nullptr);
 
 // Expects all numbers and all weights to be equal.
 void expect_same_bits(const Outcome& a, const Outcome& b);

@@ -28,7 +28,7 @@ def read_targets(text):
     """Module -> what CMake lets it include, in the file's order."""
     targets = {}
     for name, words in MODULE.findall(text):
-        uses = words.partition("USES")[2].partition("LIBS")[0].split()
+        uses = re.split("LIBS|WITHOUT", words.partition("USES")[2])[0].split()
         targets[name] = uses + ["torch"] * ("TORCH" in words.split())
     return targets
 

@@ -30,10 +30,10 @@ class Core {
   // Runs blocks until one is empty; `meet` gives the steps of the next.
   template <class Meet>
   void run(const Meet& meet) {
-    run_threads(
+    run_workers(
         {.ranks = 1}, [this](int) { return make_torch_compute(compute_, 0); },
-        [&](const RankSite& site) {
-          Worker worker(site.transport, site.compute,
+        [&](Transport& transport, StageCompute& compute) {
+          Worker worker(transport, compute,
                         {.recorder = {.keep_events = true},
                          .on_vote = [this](const VoteResult& vote) {
                            losses_.push_back(vote.ballot.loss);

@@ -152,12 +152,12 @@ Cost measure(const Schedule& lowered, int steps) {
     cpu_start = cpu_s();
     start = Clock::now();
   });
-  run_threads(
+  run_workers(
       {.ranks = lowered.workers()},
       [&](int) { return std::make_unique<EmptyCompute>(lowered, copies); },
-      [&](const RankSite& site) {
-        Worker worker(site.transport, site.compute, {});
-        const Program program(lowered, site.transport.rank());
+      [&](Transport& transport, StageCompute& compute) {
+        Worker worker(transport, compute, {});
+        const Program program(lowered, transport.rank());
         worker.run(program, {.end = kWarmUp});
         warm.arrive_and_wait();
         is_counted = true;

@@ -72,12 +72,14 @@ class Race {
   }
 
   void run_as_threads() {
-    run_threads(
+    run_workers(
         {.ranks = num_ranks(setup_.schedule),
          .deadline = deadline(),
          .links = link_speed(setup_)},
         [this](int rank) { return make_compute(rank); },
-        [this](const RankSite& site) { run_rank(site); });
+        [this](Transport& transport, StageCompute& compute) {
+          run_rank(transport, compute);
+        });
   }
 
   void run_as_process() {
@@ -94,7 +96,7 @@ class Race {
              },
          .speak = [](const Ending& end) { std::cerr << end.reason + '\n'; },
          .leave = [](int exit_code) { _exit(exit_code); }});
-    run_rank({*transport, *compute});
+    run_rank(*transport, *compute);
   }
 
  private:
@@ -113,18 +115,17 @@ class Race {
                : make_torch_compute(*compute_, rank);
   }
 
-  void run_rank(const RankSite& site) {
+  void run_rank(Transport& transport, StageCompute& compute) {
     std::vector<double> losses;
-    Worker worker(site.transport, site.compute,
-                  {.on_vote = [&](const VoteResult& vote) {
+    Worker worker(transport, compute, {.on_vote = [&](const VoteResult& vote) {
                     losses.push_back(vote.ballot.loss);
                   }});
-    const Program program(setup_.schedule, site.transport.rank());
+    const Program program(setup_.schedule, transport.rank());
     std::optional<LayerTurns> turns;
-    if (!profile_.empty()) turns.emplace(setup_, site.transport);
+    if (!profile_.empty()) turns.emplace(setup_, transport);
     int step = 0;
     for (int block = 0;; ++block) {
-      const int steps = next_block(site.transport, block);
+      const int steps = next_block(transport, block);
       if (steps == 0) break;
       if (turns) {
         turns->run();
@@ -135,14 +136,14 @@ class Race {
       const Clock::time_point start = Clock::now();
       step = worker.run(program, {.first = step, .end = step + steps});
       const Times mine{seconds(start), seconds(Clock::now())};
-      const auto times = gather_values(site.transport, std::vector{mine},
+      const auto times = gather_values(transport, std::vector{mine},
                                        kControlStep + 2 * block + 1);
-      if (site.transport.rank() != 0) continue;
+      if (transport.rank() != 0) continue;
       print_block({.seconds = from_first_to_last(times),
                    .simulated = simulated(steps),
                    .losses = losses});
     }
-    if (turns && site.transport.rank() == 0) turns->write(profile_);
+    if (turns && transport.rank() == 0) turns->write(profile_);
   }
 
   // Rank 0 reads it and tells all others.

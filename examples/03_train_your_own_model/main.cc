@@ -59,10 +59,11 @@ int main() {
   const auto run = chimera::set_up(config, {}, make_model(blocks));
   if (!run) throw std::runtime_error(to_string(run.errors()[0]));
 
-  (void)chimera::train(**run, {.on_step = [](const auto& report) {
+  chimera::StepObserver printer([](const auto& report) {
     if (report.step != 1 && report.step % 100 != 0) return;
     std::cout << "step " << report.step << ": loss " << report.loss << '\n';
-  }});
+  });
+  (void)chimera::train(**run, printer);
   const bool exact = chimera::verify(**run, {.steps = 1}).passes();
   std::cout << "gradients equal the unsplit model's: " << exact << '\n';
   at::Tensor x = points({-3, -2, -1});

@@ -184,11 +184,12 @@ class Train(Base):
         for m in metrics:
             self.assertEqual(set(m), {
                 "step", "loss", "grad_norm", "lr", "tokens", "tokens_per_s",
-                "step_s", "bubble"})
+                "step_s", "bubble", "mfu"})
             self.assertEqual((m["tokens"], m["lr"]), (128, 1e-3))
             self.assertAlmostEqual(m["tokens_per_s"], 128 / m["step_s"],
                                    delta=1e-3 * m["tokens_per_s"])
             self.assertTrue(0 <= m["bubble"] < 1)
+            self.assertGreater(m["mfu"], 0)
         self.assertLess(metrics[-1]["loss"], metrics[0]["loss"])
         self.assertEqual(self.state(), {"state": "done", "step": 5, "exit": 0})
         trace = json.loads((self.run_dir / "trace.json").read_text())

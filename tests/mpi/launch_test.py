@@ -20,7 +20,7 @@ import time
 import unittest
 
 CHIMERA = pathlib.Path(sys.argv.pop(1)).resolve()
-LIBRARY = "libchimera_run.so"  # beside it
+LIBRARY = "libchimera_commands.so"  # beside it
 HOST = socket.gethostname()
 
 # Nothing of a launcher that this test itself may run under.

@@ -63,7 +63,7 @@ void expect_as_in_threads(const RunConfig& config) {
     const auto transport =
         transport_of(group_ranks(setup->schedule),
                      peer_ranks(setup->schedule, session->rank()));
-    by_mpi = outcome_of(*setup, {.own = transport.get()});
+    by_mpi = outcome_of(*setup, transport.get());
   }
   if (session->rank() == 0) expect_same_bits(by_mpi, outcome_of(*setup));
 }

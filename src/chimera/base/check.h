@@ -1,5 +1,5 @@
 // Checks for our own mistakes: always on, in every build. A failed one throws
-// InternalError, which the cli room turns into exit code 70. Reaching one from
+// InternalError, which the cli module turns into exit code 70. Reaching one from
 // user input is a bug.
 #pragma once
 

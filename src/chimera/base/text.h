@@ -1,4 +1,4 @@
-// Small text helpers that more than one room needs.
+// Small text helpers that more than one module needs.
 #pragma once
 
 #include <optional>

@@ -318,9 +318,9 @@ TEST_F(CheckpointTest, SurvivorsSaveWhatOneOfThemHasSeen) {
     ranks.emplace_back([&, rank] {
       const Recovery recovery(
           {.run_dir = run_dir_, .rank = rank, .survivors = {0, 1}});
-      Testimony mine{.steps = 4 + rank};
+      SurvivorReport mine{.steps = 4 + rank};
       mine.vote.squared_norm = 0.1 + rank;
-      const Testimony best = recovery.agree(mine);
+      const SurvivorReport best = recovery.agree(mine);
       EXPECT_EQ(best.vote.squared_norm, 1.1);
       agreed[rank] = best.steps;
       paths[rank] = recovery.save({.step = best.steps}, state_.of_rank(rank));

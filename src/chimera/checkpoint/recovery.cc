@@ -19,23 +19,23 @@ namespace {
 namespace fs = std::filesystem;
 
 // As bits: a norm may be infinite, and every rank must clip alike.
-std::string to_text(const Testimony& testimony) {
-  return fmt::format("{} {:x} {:x}\n", testimony.steps,
-                     std::bit_cast<std::uint64_t>(testimony.vote.squared_norm),
-                     std::bit_cast<std::uint64_t>(testimony.vote.bad_at));
+std::string to_text(const SurvivorReport& report) {
+  return fmt::format("{} {:x} {:x}\n", report.steps,
+                     std::bit_cast<std::uint64_t>(report.vote.squared_norm),
+                     std::bit_cast<std::uint64_t>(report.vote.bad_at));
 }
 
-Testimony from_text(const std::string& text) {
+SurvivorReport from_text(const std::string& text) {
   int steps = 0;
   unsigned long norm = 0;
   unsigned long bad_at = 0;
   if (std::sscanf(text.c_str(), "%d %lx %lx", &steps, &norm, &bad_at) != 3) {
     throw IoError("what another rank has left cannot be read: " + text);
   }
-  Testimony testimony{.steps = steps};
-  testimony.vote.squared_norm = std::bit_cast<double>(norm);
-  testimony.vote.bad_at = std::bit_cast<double>(bad_at);
-  return testimony;
+  SurvivorReport report{.steps = steps};
+  report.vote.squared_norm = std::bit_cast<double>(norm);
+  report.vote.bad_at = std::bit_cast<double>(bad_at);
+  return report;
 }
 
 constexpr const char* kLostToo = "lost too";
@@ -75,9 +75,9 @@ void Recovery::speak(const std::string& words) const {
   write_file(file, words);
 }
 
-void Recovery::renounce() const { speak(kLostToo); }
+void Recovery::withdraw() const { speak(kLostToo); }
 
-Testimony Recovery::wait_for_testimony(int rank) const {
+SurvivorReport Recovery::wait_for_report(int rank) const {
   std::error_code error;
   const bool spoke = wait_until(
       options_.patience, [&] { return fs::exists(file_of(rank), error); });
@@ -90,11 +90,11 @@ Testimony Recovery::wait_for_testimony(int rank) const {
   return from_text(*text);
 }
 
-Testimony Recovery::agree(const Testimony& mine) const {
+SurvivorReport Recovery::agree(const SurvivorReport& mine) const {
   speak(to_text(mine));
-  Testimony best = mine;
+  SurvivorReport best = mine;
   for (const int rank : options_.survivors) {
-    const Testimony theirs = wait_for_testimony(rank);
+    const SurvivorReport theirs = wait_for_report(rank);
     if (theirs.steps > best.steps) best = theirs;
   }
   return best;
@@ -103,7 +103,7 @@ Testimony Recovery::agree(const Testimony& mine) const {
 int Recovery::wait_for_survivors() const {
   int steps = 0;
   for (const int rank : options_.survivors) {
-    steps = std::max(steps, wait_for_testimony(rank).steps);
+    steps = std::max(steps, wait_for_report(rank).steps);
   }
   const std::string path = checkpoint_path(options_.run_dir, steps);
   std::error_code error;

@@ -20,7 +20,7 @@
 namespace chimera {
 
 // What a rank knows of the run.
-struct Testimony {
+struct SurvivorReport {
   int steps = 0;  // whose votes it has read
   Ballot vote;    // the last of them
 };
@@ -41,10 +41,10 @@ class Recovery {
 
   // Of all survivors the one that knows most. Throws IoError, also when they
   // have not all spoken in time, or one of them is lost too.
-  [[nodiscard]] Testimony agree(const Testimony& mine) const;
+  [[nodiscard]] SurvivorReport agree(const SurvivorReport& mine) const;
 
   // Instead, by one that has failed itself: nobody need wait for it.
-  void renounce() const;
+  void withdraw() const;
 
   // By the rank that is lost, if its process still lives: waits until the
   // survivors have saved the run. Returns the steps done. Throws IoError as
@@ -58,7 +58,7 @@ class Recovery {
 
  private:
   void speak(const std::string& words) const;
-  [[nodiscard]] Testimony wait_for_testimony(int rank) const;
+  [[nodiscard]] SurvivorReport wait_for_report(int rank) const;
   [[nodiscard]] std::string file_of(int rank) const;
 
   Options options_;

@@ -4,11 +4,11 @@
 #include <iostream>
 #include <memory>
 
+#include "chimera/base/exit_codes.h"
 #include "chimera/base/files.h"
 #include "chimera/base/text.h"
 #include "chimera/cli/commands.h"
 #include "chimera/console/console.h"
-#include "chimera/console/exit_codes.h"
 #include "chimera/schedule/cell.h"
 #include "chimera/schedule/forms.h"
 #include "chimera/schedule/validate.h"

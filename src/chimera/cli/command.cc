@@ -3,9 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "chimera/base/exit_codes.h"
 #include "chimera/base/text.h"
 #include "chimera/console/console.h"
-#include "chimera/console/exit_codes.h"
 
 namespace chimera {
 

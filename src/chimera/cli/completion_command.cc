@@ -2,11 +2,11 @@
 // walking the command tree, so that it cannot fall behind.
 #include <memory>
 
+#include "chimera/base/exit_codes.h"
 #include "chimera/base/text.h"
 #include "chimera/cli/commands.h"
 #include "chimera/config/presets.h"
 #include "chimera/console/console.h"
-#include "chimera/console/exit_codes.h"
 #include "chimera/plan/builtin_profiles.h"
 #include "chimera/schedule/lower.h"
 #include "chimera/schedule/scheme.h"

@@ -4,13 +4,13 @@
 #include <filesystem>
 #include <memory>
 
+#include "chimera/base/exit_codes.h"
 #include "chimera/base/files.h"
 #include "chimera/base/text.h"
 #include "chimera/cli/commands.h"
 #include "chimera/cli/slurm_script.h"
 #include "chimera/config/parse.h"
 #include "chimera/console/console.h"
-#include "chimera/console/exit_codes.h"
 #include "chimera/plan/run_schedule.h"
 
 namespace chimera {

@@ -5,10 +5,10 @@
 #include <new>
 
 #include "chimera/base/check.h"
+#include "chimera/base/exit_codes.h"
 #include "chimera/base/files.h"
 #include "chimera/cli/commands.h"
 #include "chimera/console/console.h"
-#include "chimera/console/exit_codes.h"
 
 namespace chimera {
 namespace {

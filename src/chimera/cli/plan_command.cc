@@ -3,6 +3,7 @@
 #include <iostream>
 #include <memory>
 
+#include "chimera/base/exit_codes.h"
 #include "chimera/base/files.h"
 #include "chimera/base/text.h"
 #include "chimera/cli/commands.h"
@@ -10,7 +11,6 @@
 #include "chimera/cli/plan_text.h"
 #include "chimera/config/print.h"
 #include "chimera/console/console.h"
-#include "chimera/console/exit_codes.h"
 #include "chimera/plan/builtin_profiles.h"
 #include "chimera/plan/layer_costs.h"
 #include "chimera/plan/planner.h"

@@ -2,10 +2,10 @@
 // work is in run/, behind load_run_module().
 #include <memory>
 
+#include "chimera/base/exit_codes.h"
 #include "chimera/cli/commands.h"
-#include "chimera/cli/run_module.h"
+#include "chimera/commands/run_module.h"
 #include "chimera/console/console.h"
-#include "chimera/console/exit_codes.h"
 
 namespace chimera {
 namespace {

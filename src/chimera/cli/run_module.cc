@@ -1,4 +1,4 @@
-#include "chimera/cli/run_module.h"
+#include "chimera/commands/run_module.h"
 
 #include <dlfcn.h>
 
@@ -10,7 +10,7 @@
 namespace chimera {
 namespace {
 
-constexpr const char* kLibrary = "libchimera_run.so";
+constexpr const char* kLibrary = "libchimera_commands.so";
 
 std::string library_path() {
   namespace fs = std::filesystem;

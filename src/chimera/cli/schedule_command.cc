@@ -2,11 +2,11 @@
 #include <memory>
 
 #include "chimera/base/check.h"
+#include "chimera/base/exit_codes.h"
 #include "chimera/cli/commands.h"
 #include "chimera/cli/drawing.h"
 #include "chimera/cli/flags.h"
 #include "chimera/console/console.h"
-#include "chimera/console/exit_codes.h"
 #include "chimera/schedule/forms.h"
 #include "chimera/schedule/validate.h"
 #include "chimera/simulate/simulate.h"

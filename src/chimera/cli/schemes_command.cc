@@ -3,10 +3,10 @@
 
 #include <memory>
 
+#include "chimera/base/exit_codes.h"
 #include "chimera/base/text.h"
 #include "chimera/cli/commands.h"
 #include "chimera/console/console.h"
-#include "chimera/console/exit_codes.h"
 #include "chimera/schedule/scheme.h"
 
 namespace chimera {

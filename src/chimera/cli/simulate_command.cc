@@ -2,6 +2,7 @@
 #include <memory>
 #include <sstream>
 
+#include "chimera/base/exit_codes.h"
 #include "chimera/base/files.h"
 #include "chimera/base/text.h"
 #include "chimera/cli/commands.h"
@@ -10,7 +11,6 @@
 #include "chimera/cli/machine.h"
 #include "chimera/cli/simulation_text.h"
 #include "chimera/console/console.h"
-#include "chimera/console/exit_codes.h"
 #include "chimera/plan/paper_model.h"
 #include "chimera/schedule/forms.h"
 #include "chimera/schedule/validate.h"

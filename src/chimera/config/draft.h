@@ -1,5 +1,5 @@
 // A RunConfig in the making: what was given and where, what was refused, and
-// every mistake found so far. Internal to this room; parse.h is its door.
+// every mistake found so far. Internal to this module; parse.h is its entry.
 #pragma once
 
 #include <initializer_list>

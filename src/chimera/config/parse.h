@@ -1,6 +1,6 @@
 // run.toml and --set in, RunConfig out; or every mistake at once.
 //
-// Error codes of this room (docs/errors.md says what to do about each):
+// Error codes of this module (docs/errors.md says what to do about each):
 //   E001 not valid TOML                    E020 a required key is missing
 //   E002 too large, or nested too deeply   E021 hidden not a multiple of heads
 //   E003 an override without section.key=  E022 seq above positions

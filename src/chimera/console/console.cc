@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "chimera/base/exit_codes.h"
 #include "chimera/base/files.h"
-#include "chimera/console/exit_codes.h"
 
 namespace chimera {
 void write_result(const std::string& text, const std::string& path) {

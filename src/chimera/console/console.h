@@ -1,4 +1,4 @@
-// What the cli room writes: results to stdout or a file, messages to stderr.
+// What commands write: results to stdout or a file, messages to stderr.
 #pragma once
 
 #include <string>

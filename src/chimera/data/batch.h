@@ -1,5 +1,5 @@
 // What a model is fed: the samples of one micro-batch as plain numbers. Made
-// by the train room from files, by tests from nothing; torch-free.
+// by the data module from files, by tests from nothing; torch-free.
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include "chimera/comm/comm_error.h"
 
@@ -34,19 +35,15 @@ class FirstFailure {
 
 }  // namespace
 
-void run_threads(
-    const ThreadsOptions& options,
-    const std::function<std::unique_ptr<StageCompute>(int rank)>& make,
-    const std::function<void(const RankSite& site)>& body) {
-  std::vector<std::unique_ptr<StageCompute>> computes(options.ranks);
+void run_threads(const ThreadsOptions& options,
+                 const std::function<void(Transport& transport)>& body) {
   ThreadsWorld world(options);
   FirstFailure failure;
   const auto run = [&](int rank) {
     // Waits end when they should, not up to 50 us later.
     prctl(PR_SET_TIMERSLACK, 1000UL);
     try {
-      computes[rank] = make(rank);
-      body({world.at(rank), *computes[rank]});
+      body(world.at(rank));
     } catch (const AbortedError&) {
       failure.note(true);
     } catch (const std::exception& error) {
@@ -65,6 +62,19 @@ void run_threads(
   }
   for (std::thread& thread : threads) thread.join();
   failure.rethrow();
+}
+
+void run_workers(
+    const ThreadsOptions& options,
+    const std::function<std::unique_ptr<StageCompute>(int rank)>& make,
+    const std::function<void(Transport& transport, StageCompute& compute)>&
+        body) {
+  std::vector<std::unique_ptr<StageCompute>> computes(options.ranks);
+  run_threads(options, [&](Transport& transport) {
+    std::unique_ptr<StageCompute>& compute = computes[transport.rank()];
+    compute = make(transport.rank());
+    body(transport, *compute);
+  });
 }
 
 }  // namespace chimera

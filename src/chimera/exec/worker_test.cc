@@ -159,16 +159,16 @@ struct Setup {
 // The step after the last one that each rank ran.
 std::vector<int> run(const Schedule& schedule, const Setup& setup) {
   std::vector<int> ends(num_ranks(schedule));
-  run_threads(
+  run_workers(
       {.ranks = num_ranks(schedule), .deadline = setup.deadline},
       [&](int rank) {
         auto compute = std::make_unique<Meddler>(schedule);
         setup.meddle(*compute, rank);
         return compute;
       },
-      [&](const RankSite& site) {
-        Worker worker(site.transport, site.compute, {});
-        const int rank = site.transport.rank();
+      [&](Transport& transport, StageCompute& compute) {
+        Worker worker(transport, compute, {});
+        const int rank = transport.rank();
         ends[rank] = worker.run(Program(schedule, rank), {.end = setup.steps});
       });
   return ends;
@@ -213,25 +213,24 @@ TEST(Worker, NothingTouchesWhatAFailedRankLeaves) {
 TEST(Worker, AForwardWaitsForAllShardsOfItsWeights) {
   const Schedule schedule = lowered("gems", {.tied = true});
   std::atomic<int> checked = 0;
-  run_threads(
+  run_workers(
       {.ranks = 4},
       [&](int) {
         auto compute = std::make_unique<Meddler>(schedule);
         compute->shard_floats = 64;
         return compute;
       },
-      [&](const RankSite& site) {
-        const Program program(schedule, site.transport.rank());
-        GatherWatch watch(site.transport);
-        dynamic_cast<Meddler&>(site.compute).before_forward =
-            [&](const Work& work) {
-              for (const int group : program.groups_of(work.stage)) {
-                EXPECT_FALSE(watch.open_groups.contains(group))
-                    << "stage " << work.stage << ", group " << group;
-                ++checked;
-              }
-            };
-        Worker worker(watch, site.compute, {});
+      [&](Transport& transport, StageCompute& compute) {
+        const Program program(schedule, transport.rank());
+        GatherWatch watch(transport);
+        dynamic_cast<Meddler&>(compute).before_forward = [&](const Work& work) {
+          for (const int group : program.groups_of(work.stage)) {
+            EXPECT_FALSE(watch.open_groups.contains(group))
+                << "stage " << work.stage << ", group " << group;
+            ++checked;
+          }
+        };
+        Worker worker(watch, compute, {});
         worker.run(program, {.end = 3});
         EXPECT_TRUE(watch.open_groups.empty());
       });
@@ -285,13 +284,13 @@ TEST(Worker, UpdatesSeeTheVoteExactlyIfItGatesThem) {
     std::atomic<int> with_vote = 0;
     std::atomic<int> without = 0;
     const Schedule schedule = lowered("chimera", {.vote_gates_update = gated});
-    run_threads(
+    run_workers(
         {.ranks = 4}, [&](int) { return std::make_unique<Meddler>(schedule); },
-        [&](const RankSite& site) {
-          Worker worker(site.transport, site.compute, {});
-          worker.run(Program(schedule, site.transport.rank()), {.end = 2});
+        [&](Transport& transport, StageCompute& compute) {
+          Worker worker(transport, compute, {});
+          worker.run(Program(schedule, transport.rank()), {.end = 2});
           for (const Ballot* vote :
-               dynamic_cast<Meddler&>(site.compute).votes_seen) {
+               dynamic_cast<Meddler&>(compute).votes_seen) {
             ++(vote == nullptr ? without : with_vote);
           }
         });
@@ -303,15 +302,15 @@ TEST(Worker, UpdatesSeeTheVoteExactlyIfItGatesThem) {
 TEST(Worker, VotesAreReadOnceAStepByEveryRank) {
   const Schedule schedule = lowered("chimera");
   std::vector<std::vector<int>> seen(4);
-  run_threads(
+  run_workers(
       {.ranks = 4}, [&](int) { return std::make_unique<Meddler>(schedule); },
-      [&](const RankSite& site) {
-        std::vector<int>& mine = seen[site.transport.rank()];
-        Worker worker(site.transport, site.compute,
+      [&](Transport& transport, StageCompute& compute) {
+        std::vector<int>& mine = seen[transport.rank()];
+        Worker worker(transport, compute,
                       {.on_vote = [&mine](const VoteResult& vote) {
                         mine.push_back(vote.step);
                       }});
-        worker.run(Program(schedule, site.transport.rank()), {.end = 3});
+        worker.run(Program(schedule, transport.rank()), {.end = 3});
       });
   for (const std::vector<int>& steps : seen) {
     EXPECT_EQ(steps, (std::vector<int>{0, 1, 2}));
@@ -324,7 +323,7 @@ TEST(Worker, EvaluationRunsForwardsOnlyAndTrainingGoesOn) {
     const Schedule schedule = lowered(scheme);
     const Schedule evaluation = forward_only(schedule);
     std::atomic<int> forwards = 0;
-    run_threads(
+    run_workers(
         {.ranks = 4},
         [&](int) {
           auto compute = std::make_unique<Meddler>(schedule);
@@ -333,10 +332,10 @@ TEST(Worker, EvaluationRunsForwardsOnlyAndTrainingGoesOn) {
           };
           return compute;
         },
-        [&](const RankSite& site) {
-          Worker worker(site.transport, site.compute, {});
-          const Program train(schedule, site.transport.rank());
-          const Program evaluate(evaluation, site.transport.rank());
+        [&](Transport& transport, StageCompute& compute) {
+          Worker worker(transport, compute, {});
+          const Program train(schedule, transport.rank());
+          const Program evaluate(evaluation, transport.rank());
           worker.run(train, {.end = 2});
           worker.run(evaluate,
                      {.end = 2, .training = false, .offset = 1 << 30});

@@ -1,5 +1,5 @@
 // How weights change by their gradients. The implementations are in the train
-// room; a stage only knows where its weights, gradients and states lie.
+// module; a stage only knows where its weights, gradients and states lie.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,6 +1,6 @@
 // A transformer as the flat list of layers that is cut into stages, each with
 // what costs depend on: parameters and FLOPs. Counts agree with the layers that
-// the model room builds, without needing torch.
+// the model module builds, without needing torch.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Traces for this room's tests, written the way the literature prints them:
+// Traces for the tests of this module, written the way the literature prints them:
 // one token per unit of time, `F0` forward, `B2` backward, `--` goes on, `..`
 // idle.
 #pragma once

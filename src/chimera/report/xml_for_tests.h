@@ -1,4 +1,4 @@
-// A reader for the XML that this room writes: elements, quoted attributes,
+// A reader for the XML that this module writes: elements, quoted attributes,
 // text and the entities it needs; nothing else is taken for well formed. (Not
 // <regex>: gcc 12 warns inside it under sanitizers.)
 #pragma once

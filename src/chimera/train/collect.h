@@ -9,24 +9,9 @@
 #include "chimera/exec/worker.h"
 #include "chimera/model/torch_compute.h"
 #include "chimera/trace/trace.h"
+#include "chimera/train/weight_reader.h"
 
 namespace chimera {
-
-// The model's parameters at the end of a run, as rank 0 reads them: one at a
-// time and as often as it likes, so that they never lie in its memory together.
-class WeightReader {
- public:
-  WeightReader() = default;
-  WeightReader(const WeightReader&) = delete;
-  WeightReader& operator=(const WeightReader&) = delete;
-  virtual ~WeightReader() = default;
-
-  // Every parameter of the model, once, in the order of its layers.
-  [[nodiscard]] virtual const std::vector<ParameterSpec>& parameters()
-      const = 0;
-  // The weights of one of them, by its place in parameters().
-  [[nodiscard]] virtual at::Tensor read(std::size_t parameter) = 0;
-};
 
 // All ranks call it, with the same `step`, which keeps its messages apart. On
 // rank 0 it calls `use`; the other ranks give what is read until that returns.

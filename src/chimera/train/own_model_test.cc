@@ -67,10 +67,9 @@ TEST(OwnModel, LearnsWhatPlainLibtorchLearns) {
     const Linears linears = make_linears(8);
     const auto setup = setup_of(config, model_from(linears));
     std::vector<double> losses;
-    const auto keep = [&](const StepReport& report) {
-      losses.push_back(report.loss);
-    };
-    EXPECT_EQ(train(*setup, {.on_step = keep}).steps, kSteps);
+    StepObserver keep(
+        [&](const StepReport& report) { losses.push_back(report.loss); });
+    EXPECT_EQ(train(*setup, keep).steps, kSteps);
 
     Linears plain = make_linears(8);
     const std::vector<double> expected =
@@ -106,7 +105,7 @@ TEST(OwnModel, LayersMayBeFrozen) {
       freeze(plain[layer]);
     }
     const auto setup = setup_of(config, model_from(linears));
-    EXPECT_EQ(train(*setup, {}).steps, kSteps);
+    EXPECT_EQ(train(*setup).steps, kSteps);
     (void)train_plainly(plain, setup->global_batch());
     for (std::size_t i = 0; i < linears.size(); ++i) {
       EXPECT_TRUE(at::allclose(linears[i]->weight, plain[i]->weight, 0, 1e-4));
@@ -152,7 +151,7 @@ TEST(OwnModel, EveryStageSeesTheIdsOfItsSamples) {
   }
   RunConfig config = config_of("1f1b");
   config.train.steps = 1;
-  (void)train(*setup_of(config, std::move(own)), {});
+  (void)train(*setup_of(config, std::move(own)));
   std::set<std::int64_t> ids;
   for (int i = 0; i < 8; ++i) ids.insert(1000 - i);
   ASSERT_EQ(seen.size(), 4U);
@@ -177,10 +176,11 @@ TEST(OwnModel, TrainingGoesOnWhereItEnded) {
   double first = 0;
   double last = 0;
   for (int round = 0; round < 20; ++round) {
-    (void)train(*setup, {.on_step = [&](const StepReport& report) {
+    StepObserver keep([&](const StepReport& report) {
       if (round == 0 && report.step == 1) first = report.loss;
       last = report.loss;
-    }});
+    });
+    (void)train(*setup, keep);
   }
   EXPECT_LT(last, first / 2);
 }

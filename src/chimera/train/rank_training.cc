@@ -44,26 +44,26 @@ struct RankTraining::Programs {
   Program evaluation;
 };
 
-RankTraining::RankTraining(const RankContext& context, const RankSite& site)
-    : setup_(context.setup),
-      hooks_(context.hooks),
-      site_(context.site),
-      start_(context.start),
-      options_(context.options),
-      run_dir_(context.run_dir),
-      transport_(site.transport),
-      compute_(site.compute),
-      rank_(site.transport.rank()),
+RankTraining::RankTraining(const Options& options, Transport& transport,
+                           StageCompute& compute)
+    : setup_(options.setup),
+      observer_(options.observer),
+      start_(options.start),
+      options_(options.options),
+      is_process_(options.is_process),
+      transport_(transport),
+      compute_(compute),
+      rank_(transport.rank()),
       worker_(transport_, compute_,
               {.recorder = {.keep_events = keeps_events()},
                .on_vote = [this](const VoteResult& vote) { note_vote(vote); },
                .on_ballot = [this](Ballot& ballot) { add_to_ballot(ballot); },
-               .flight = hooks_.flight ? hooks_.flight(rank_) : nullptr,
-               .rank_names = site_.rank_names,
+               .flight = observer_.flight(rank_),
+               .rank_names = setup_.rank_names,
                .steps_before = start_.step}),
       last_vote_(Clock::now()) {
-  if (options_ != nullptr && !run_dir_.empty()) {
-    saving_.emplace(setup_, start_, run_dir_, transport_, hooks_.saves);
+  if (options_ != nullptr && !setup_.config.run.dir.empty()) {
+    saving_.emplace(setup_, start_, transport_, observer_);
   }
   const bool is_later = setup_.later && start_.step >= replan_step();
   programs_ = std::make_unique<Programs>(
@@ -89,21 +89,21 @@ void RankTraining::run(TrainOutcome& outcome) {
 
 Recovery RankTraining::recovery_without(int lost) const {
   return Recovery(
-      {.run_dir = run_dir_,
+      {.run_dir = setup_.config.run.dir,
        .rank = rank_,
        .survivors = all_but(lost, transport_.size()),
        .keep = setup_.config.run.keep,
        .patience = std::chrono::duration<double>(setup_.config.run.timeout_s)});
 }
 
-void RankTraining::renounce(int lost) const {
-  if (saving_ && lost >= 0) recovery_without(lost).renounce();
+void RankTraining::withdraw(int lost) const {
+  if (saving_ && lost >= 0) recovery_without(lost).withdraw();
 }
 
 std::optional<Recovered> RankTraining::survive(int lost) {
   if (!saving_ || lost < 0 || lost == rank_) return std::nullopt;
   const Recovery recovery = recovery_without(lost);
-  const Testimony best =
+  const SurvivorReport best =
       recovery.agree({worker_.votes_read(), worker_.last_vote()});
   const Program& program = programs_->training;
   worker_.finish_updates(program, best.steps, best.vote);
@@ -114,7 +114,7 @@ std::optional<Recovered> RankTraining::survive(int lost) {
 }
 
 void RankTraining::note_outcome(int steps, TrainOutcome& outcome) const {
-  if (rank_ != 0 && site_.own == nullptr) return;
+  if (rank_ != 0 && !is_process_) return;
   outcome.steps = steps;
   outcome.bad = bad_;
   outcome.interrupted = stopped_ && !bad_;
@@ -152,7 +152,7 @@ int RankTraining::run_steps() {
 }
 
 void RankTraining::add_to_ballot(Ballot& ballot) {
-  const Wish wish = hooks_.wish ? hooks_.wish() : Wish::kGoOn;
+  const Wish wish = observer_.wish();
   if (wish != Wish::kGoOn) ballot.stop += 1;
   if (wish == Wish::kSaveAndEnd) ballot.save += 1;
   if (saving_) saving_->add_to(ballot);
@@ -222,7 +222,7 @@ Schedule RankTraining::replan() {
       std::chrono::duration<double>(setup_.config.run.timeout_s) / 4;
   const std::string order =
       spread_text(transport_, std::move(text), patience, kReplanned);
-  if (transport_.rank() == 0 && hooks_.on_replan) hooks_.on_replan(next);
+  if (transport_.rank() == 0) observer_.on_replan(next);
   last_vote_ = Clock::now();
   return parse_schedule(order, "the planned order").value();
 }
@@ -261,7 +261,7 @@ void RankTraining::evaluate(int steps_done) {
 }
 
 void RankTraining::tell() {
-  if (report_ && hooks_.on_step) hooks_.on_step(*report_);
+  if (report_) observer_.on_step(*report_);
   report_.reset();
 }
 
@@ -359,9 +359,7 @@ void RankTraining::collect_weights(TrainOutcome& outcome) {
   read_weights(
       *options_, worker_, transport_, kWeights, [&](WeightReader& reader) {
         if (outcome.bad) return;
-        if (hooks_.on_weights) {
-          return hooks_.on_weights(outcome, reader);
-        }
+        if (observer_.take_weights(outcome, reader)) return;
         const auto& parameters = reader.parameters();
         for (std::size_t i = 0; i < parameters.size(); ++i) {
           outcome.weights.push_back({parameters[i].name, reader.read(i)});

@@ -17,19 +17,19 @@
 
 namespace chimera {
 
-// What the ranks share; all of it outlives them.
-struct RankContext {
-  const RunSetup& setup;
-  const TrainHooks& hooks;
-  const TrainSite& site;
-  const StartPoint& start;
-  const TorchComputeOptions* options = nullptr;  // null if emulated
-  std::string run_dir;  // of checkpoints; empty: nothing is saved
-};
-
 class RankTraining {
  public:
-  RankTraining(const RankContext& context, const RankSite& site);
+  // What the ranks share; all of it outlives them.
+  struct Options {
+    const RunSetup& setup;
+    TrainObserver& observer;
+    const StartPoint& start;
+    const TorchComputeOptions* options = nullptr;  // null if emulated
+    bool is_process = false;  // this rank is alone in its process
+  };
+
+  RankTraining(const Options& options, Transport& transport,
+               StageCompute& compute);
   ~RankTraining();
   RankTraining(const RankTraining&) = delete;
   RankTraining& operator=(const RankTraining&) = delete;
@@ -43,7 +43,7 @@ class RankTraining {
   [[nodiscard]] std::optional<Recovered> survive(int lost);
   // After it has thrown anything else, but `lost` was lost before: nobody need
   // wait for this rank.
-  void renounce(int lost) const;
+  void withdraw(int lost) const;
 
  private:
   struct Programs;
@@ -73,11 +73,10 @@ class RankTraining {
   [[nodiscard]] bool has_finite_weights();
 
   const RunSetup& setup_;
-  const TrainHooks& hooks_;
-  const TrainSite& site_;
+  TrainObserver& observer_;
   const StartPoint& start_;
   const TorchComputeOptions* options_;
-  std::string run_dir_;
+  bool is_process_;
   Transport& transport_;
   StageCompute& compute_;
   int rank_;

@@ -79,8 +79,7 @@ TEST_F(Resume, EveryLayoutGetsTheSameState) {
   config.run.save_every = 3;
   config.train.steps = 3;
   const Linears linears = make_linears(8);
-  const TrainOutcome outcome =
-      train(*setup_of(config, model_from(linears)), {});
+  const TrainOutcome outcome = train(*setup_of(config, model_from(linears)));
   EXPECT_EQ(outcome.saved, 3);
   const std::string path = checkpoint_path(run_dir_, 3);
   const Result<Checkpoint> checkpoint = Checkpoint::open(path);
@@ -133,12 +132,23 @@ OwnModel failing(const Linears& linears, FailsOnce& fails) {
   return own;
 }
 
+// Keeps what was recovered, and then does something.
+struct RecoveryObserver : TrainObserver {
+  void on_recovered(const Recovered& report) override {
+    recovered.push_back(report);
+    if (then) then();
+  }
+
+  std::vector<Recovered> recovered;
+  std::function<void()> then;
+};
+
 // Each forward of a step may be the one that fails: 4 micro-batches, 5 steps.
 TEST_F(Resume, AFailedWorkerIsReplaced) {
   RunConfig config = config_of("chimera");
   config.run.dir = run_dir_ + "/whole";
   const Linears whole = make_linears(8);
-  const TrainOutcome expected = train(*setup_of(config, model_from(whole)), {});
+  const TrainOutcome expected = train(*setup_of(config, model_from(whole)));
   config.run.recover = true;
   for (int forwards = 1; forwards <= 4 * 5; forwards += 3) {
     SCOPED_TRACE(forwards);
@@ -147,11 +157,9 @@ TEST_F(Resume, AFailedWorkerIsReplaced) {
     const Linears linears = make_linears(8);
     const auto setup = setup_of(config, failing(linears, fails));
     ASSERT_TRUE(setup->recovers);
-    std::vector<Recovered> recovered;
-    const TrainOutcome outcome =
-        train(*setup, {.on_recovered = [&](const Recovered& report) {
-          recovered.push_back(report);
-        }});
+    RecoveryObserver observer;
+    const TrainOutcome outcome = train(*setup, observer);
+    const std::vector<Recovered>& recovered = observer.recovered;
     ASSERT_EQ(recovered.size(), 1);
     EXPECT_EQ(recovered[0].reason, "a cosmic ray");
     EXPECT_EQ(recovered[0].step, (forwards - 1) / 4);
@@ -180,15 +188,11 @@ TEST_F(Resume, WhatFailsAgainEndsTheRun) {
                           }
                           return linear.forward(x).tanh();
                         });
-  int recoveries = 0;
   const auto setup = setup_of(config, std::move(own));
-  EXPECT_THROW((void)train(*setup, {.on_recovered =
-                                        [&](const Recovered&) {
-                                          ++recoveries;
-                                          has_failed = false;
-                                        }}),
-               std::runtime_error);
-  EXPECT_EQ(recoveries, 1);
+  RecoveryObserver observer;
+  observer.then = [&] { has_failed = false; };
+  EXPECT_THROW((void)train(*setup, observer), std::runtime_error);
+  EXPECT_EQ(observer.recovered.size(), 1);
 }
 
 TEST_F(Resume, TwoFailedWorkersEndTheRunAtOnce) {
@@ -210,7 +214,7 @@ TEST_F(Resume, TwoFailedWorkersEndTheRunAtOnce) {
                         });
   const auto setup = setup_of(config, std::move(own));
   const auto start = std::chrono::steady_clock::now();
-  EXPECT_THROW((void)train(*setup, {}), std::runtime_error);
+  EXPECT_THROW((void)train(*setup), std::runtime_error);
   // Not after run.timeout_s, which is how long a lost rank is waited for.
   EXPECT_LT(std::chrono::steady_clock::now() - start,
             std::chrono::duration<double>(config.run.timeout_s / 3));
@@ -232,7 +236,8 @@ TEST_F(Resume, ReplicasThatDifferAreNamed) {
   };
   int steps = 0;
   try {
-    (void)train(*setup, {.on_step = [&](const StepReport&) { ++steps; }});
+    StepObserver count([&](const StepReport&) { ++steps; });
+    (void)train(*setup, count);
     FAIL() << "nobody has noticed";
   } catch (const ReplicaError& error) {
     EXPECT_THAT(error.what(),

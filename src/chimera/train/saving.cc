@@ -14,13 +14,12 @@
 namespace chimera {
 
 Saving::Saving(const RunSetup& setup, const StartPoint& start,
-               const std::string& run_dir, Transport& transport,
-               const SaveHooks& hooks)
+               Transport& transport, TrainObserver& observer)
     : setup_(setup),
       start_(start),
       transport_(transport),
-      hooks_(hooks),
-      saver_({.run_dir = run_dir,
+      observer_(observer),
+      saver_({.run_dir = setup.config.run.dir,
               .rank = transport.rank(),
               .ranks = transport.size(),
               .keep = setup.config.run.keep}),
@@ -36,9 +35,7 @@ int Saving::next(int step) const {
 void Saving::note_part() {
   if (saver_.part() != Saver::Part::kFailed || was_told_) return;
   was_told_ = true;
-  if (hooks_.on_unwritten) {
-    hooks_.on_unwritten({transport_.rank(), last_step_, saver_.error()});
-  }
+  observer_.on_unwritten({transport_.rank(), last_step_, saver_.error()});
 }
 
 void Saving::add_to(Ballot& ballot) {
@@ -65,7 +62,7 @@ void Saving::tell(bool wait) {
   } else {
     saved_step_ = result->step;
   }
-  if (hooks_.on_save) hooks_.on_save(*result);
+  observer_.on_save(*result);
 }
 
 void Saving::save(const SavedPoint& point,
@@ -99,9 +96,7 @@ bool Saving::have_all_written(bool mine) {
   }
   bool all = mine;
   for (int rank = 1; rank < transport_.size(); ++rank) {
-    const auto tell = [&] {
-      if (hooks_.on_late) hooks_.on_late({rank, last_step_});
-    };
+    const auto tell = [&] { observer_.on_late({rank, last_step_}); };
     all = receive_value<int>(transport_, part, rank, tell) == 1 && all;
   }
   return wait_for_rank_0(kAllWritten, all);

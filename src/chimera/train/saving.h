@@ -3,36 +3,12 @@
 // ranks call the same functions at the same steps.
 #pragma once
 
-#include <functional>
-#include <string>
-
 #include "chimera/checkpoint/saver.h"
 #include "chimera/exec/worker.h"
+#include "chimera/train/observer.h"
 #include "chimera/train/setup.h"
 
 namespace chimera {
-
-// A rank could not write its part.
-struct Unwritten {
-  int rank = 0;
-  int step = 0;
-  std::string reason;
-};
-
-// Everybody still waits for a rank's part.
-struct LatePart {
-  int rank = 0;
-  int step = 0;
-};
-
-struct SaveHooks {
-  // On the thread of rank 0: what became of a checkpoint.
-  std::function<void(const SaveResult& result)> on_save = {};
-  // On the thread of the rank itself.
-  std::function<void(const Unwritten& part)> on_unwritten = {};
-  // On the thread of rank 0, whenever a deadline has passed.
-  std::function<void(const LatePart& part)> on_late = {};
-};
 
 struct SavedPoint {
   int step = 0;  // steps done
@@ -42,9 +18,8 @@ struct SavedPoint {
 class Saving {
  public:
   // All outlive this.
-  Saving(const RunSetup& setup, const StartPoint& start,
-         const std::string& run_dir, Transport& transport,
-         const SaveHooks& hooks);
+  Saving(const RunSetup& setup, const StartPoint& start, Transport& transport,
+         TrainObserver& observer);
 
   // The next step after `step` after which to save; far away if there is none.
   [[nodiscard]] int next(int step) const;
@@ -80,7 +55,7 @@ class Saving {
   const RunSetup& setup_;
   const StartPoint& start_;
   Transport& transport_;
-  const SaveHooks& hooks_;
+  TrainObserver& observer_;
   Saver saver_;
   int last_step_;  // saved, or tried
   int saved_step_;

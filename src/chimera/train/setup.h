@@ -52,6 +52,8 @@ struct RunSetup {
   // The workers that are left save the run when one is lost.
   bool recovers = false;
   std::vector<std::string> notices;  // for the user
+  // What ranks are called in messages; empty: "worker 2".
+  std::vector<std::string> rank_names;
 
   [[nodiscard]] bool is_emulated() const { return !emulated.empty(); }
   [[nodiscard]] std::int64_t global_batch() const;

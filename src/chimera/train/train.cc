@@ -17,29 +17,25 @@ namespace {
 
 class Training {
  public:
-  Training(const RunSetup& setup, const TrainHooks& hooks,
-           const TrainSite& site)
-      : setup_(setup), hooks_(hooks), site_(site), start_(setup.start) {}
+  Training(const RunSetup& setup, TrainObserver& observer, Transport* own)
+      : setup_(setup), observer_(observer), own_(own), start_(setup.start) {}
 
   TrainOutcome run();
 
  private:
   void run_ranks();
-  void run_rank(const RankSite& site);
+  void run_rank(Transport& transport, StageCompute& compute);
   void survive(RankTraining& rank);
   [[nodiscard]] int wait_for_lost() const;
   void go_on_after(const std::string& reason);
-  [[nodiscard]] const std::string& run_dir() const {
-    return site_.run_dir.empty() ? setup_.config.run.dir : site_.run_dir;
-  }
 
   // Besides the number of the rank that has failed.
   static constexpr int kNobody = -1;
   static constexpr int kAll = -2;  // nobody's weights can be relied upon
 
   const RunSetup& setup_;
-  const TrainHooks& hooks_;
-  const TrainSite& site_;
+  TrainObserver& observer_;
+  Transport* own_;  // null: all ranks are threads of this process
   StartPoint start_;
   std::optional<TorchComputeOptions> compute_;  // not if emulated
   TrainOutcome outcome_;  // written by rank 0, or the one rank that is here
@@ -77,31 +73,32 @@ void Training::run_ranks() {
                ? make_emulated(setup_.schedule, setup_.emulated)
                : make_torch_compute(*compute_, rank);
   };
-  if (site_.own == nullptr) {
-    return run_threads(
+  if (own_ == nullptr) {
+    return run_workers(
         {.ranks = num_ranks(setup_.schedule),
          .deadline = std::chrono::duration<double>(setup_.config.run.timeout_s),
          .links = link_speed(setup_)},
-        make, [this](const RankSite& site) { run_rank(site); });
+        make, [this](Transport& transport, StageCompute& compute) {
+          run_rank(transport, compute);
+        });
   }
   std::unique_ptr<StageCompute> compute;
   try {
-    compute = make(site_.own->rank());
-    run_rank({*site_.own, *compute});
+    compute = make(own_->rank());
+    run_rank(*own_, *compute);
   } catch (const std::exception& error) {
-    site_.own->abort(error.what());
+    own_->abort(error.what());
     throw;
   }
 }
 
-void Training::run_rank(const RankSite& site) {
+void Training::run_rank(Transport& transport, StageCompute& compute) {
   RankTraining rank({.setup = setup_,
-                     .hooks = hooks_,
-                     .site = site_,
+                     .observer = observer_,
                      .start = start_,
                      .options = compute_ ? &*compute_ : nullptr,
-                     .run_dir = run_dir()},
-                    site);
+                     .is_process = own_ != nullptr},
+                    transport, compute);
   try {
     rank.run(outcome_);
   } catch (const AbortedError&) {
@@ -113,20 +110,17 @@ void Training::run_rank(const RankSite& site) {
   } catch (const std::exception&) {
     int before = kNobody;
     const bool is_first =
-        lost_.compare_exchange_strong(before, site.transport.rank());
-    if (!is_first && setup_.recovers) rank.renounce(before);
+        lost_.compare_exchange_strong(before, transport.rank());
+    if (!is_first && setup_.recovers) rank.withdraw(before);
     throw;
   }
 }
 
 void Training::survive(RankTraining& rank) {
   const std::optional<Recovered> recovered =
-      rank.survive(site_.lost ? site_.lost() : wait_for_lost());
+      rank.survive(own_ != nullptr ? observer_.lost_rank() : wait_for_lost());
   if (!recovered) return;
-  if (site_.own != nullptr) {
-    if (hooks_.on_recovered) hooks_.on_recovered(*recovered);
-    return;
-  }
+  if (own_ != nullptr) return observer_.on_recovered(*recovered);
   const std::lock_guard lock(mutex_);
   recovered_ = recovered;
 }
@@ -147,9 +141,9 @@ void Training::go_on_after(const std::string& reason) {
   if (!recovered_ || recovered_->step <= last_recovery_) throw;
   last_recovery_ = recovered_->step;
   recovered_->reason = reason;
-  if (hooks_.on_recovered) hooks_.on_recovered(*recovered_);
+  observer_.on_recovered(*recovered_);
   start_ = read_start(setup_, recovered_->path).value();
-  tidy_checkpoints(run_dir(), {});
+  tidy_checkpoints(setup_.config.run.dir, {});
   recovered_.reset();
   lost_ = kNobody;
   outcome_ = {};
@@ -157,9 +151,14 @@ void Training::go_on_after(const std::string& reason) {
 
 }  // namespace
 
-TrainOutcome train(const RunSetup& setup, const TrainHooks& hooks,
-                   const TrainSite& site) {
-  return Training(setup, hooks, site).run();
+TrainOutcome train(const RunSetup& setup, TrainObserver& observer,
+                   Transport* own) {
+  return Training(setup, observer, own).run();
+}
+
+TrainOutcome train(const RunSetup& setup) {
+  TrainObserver nobody;
+  return train(setup, nobody);
 }
 
 LinkSpeed link_speed(const RunSetup& setup) {

@@ -72,13 +72,13 @@ std::vector<double> run_split(const RunSetup& setup,
   };
   std::vector<double> losses(options.steps);
   int steps_run = 0;  // fewer, if it stops at what is not a number
-  run_threads(
+  run_workers(
       {.ranks = num_ranks(setup.schedule),
        .deadline = std::chrono::duration<double>(setup.config.run.timeout_s)},
       [&](int rank) { return make_torch_compute(compute, rank); },
-      [&](const RankSite& site) {
-        const int rank = site.transport.rank();
-        Worker worker(site.transport, site.compute,
+      [&](Transport& transport, StageCompute& compute_of_rank) {
+        const int rank = transport.rank();
+        Worker worker(transport, compute_of_rank,
                       {.on_vote = [&](const VoteResult& vote) {
                         if (rank == 0) losses[vote.step] = vote.ballot.loss;
                       }});

@@ -1,0 +1,15 @@
+// From what was typed to a configuration, and mistakes to stderr.
+#pragma once
+
+#include "chimera/base/result.h"
+#include "chimera/commands/run_module.h"
+#include "chimera/config/run_config.h"
+
+namespace chimera {
+
+[[nodiscard]] Result<RunConfig> read_run_config(const RunRequest& request);
+
+// Prints them all, and returns their exit code.
+int print_run_errors(const Diagnostics& errors);
+
+}  // namespace chimera

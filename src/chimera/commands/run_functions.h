@@ -1,0 +1,14 @@
+// The functions of the module, each in its own file; module.cc lists them.
+#pragma once
+
+#include "chimera/commands/run_module.h"
+
+namespace chimera {
+
+int run_train(const RunRequest& request);
+int run_verify(const RunRequest& request);
+int run_export(const RunRequest& request);
+int run_doctor(const RunRequest& request);
+int run_calibrate(const RunRequest& request);
+
+}  // namespace chimera

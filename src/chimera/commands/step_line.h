@@ -1,0 +1,34 @@
+// What a user sees while training runs, on stderr: a progress bar that is
+// redrawn on a terminal, plain lines elsewhere.
+#pragma once
+
+#include <string>
+
+#include "chimera/train/observer.h"
+
+namespace chimera {
+
+class StepLine {
+ public:
+  // Of a run of so many steps, a line every `log_every` of them (0 = never).
+  StepLine(int steps, int log_every);
+  ~StepLine();
+  StepLine(const StepLine&) = delete;
+  StepLine& operator=(const StepLine&) = delete;
+
+  void show(const StepReport& report);
+  // A line of its own, whatever is drawn.
+  void print(const std::string& line);
+
+ private:
+  [[nodiscard]] std::string text(const StepReport& report) const;
+  [[nodiscard]] std::string bar(int step) const;
+
+  int steps_;
+  int log_every_;
+  bool is_terminal_;
+  bool has_bar_ = false;  // one is drawn at present
+  double step_s_ = 0;     // smoothed, for the time left
+};
+
+}  // namespace chimera

@@ -1,0 +1,249 @@
+#include "chimera/run/ranks/handshake.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "chimera/base/check.h"
+#include "chimera/base/hash.h"
+#include "chimera/config/print.h"
+#include "chimera/schedule/forms.h"
+
+namespace chimera {
+namespace {
+
+using Field = std::string RankReport::*;
+
+constexpr std::array<Field, 8> kFields = {
+    &RankReport::host,   &RankReport::version,  &RankReport::build,
+    &RankReport::config, &RankReport::schedule, &RankReport::model,
+    &RankReport::data,   &RankReport::errors};
+
+// Where results go is rank 0's business, and how many threads there are each
+// host's.
+std::string comparable(RunConfig config) {
+  config.run.dir.clear();
+  config.train.threads.reset();
+  return print_run_config(config);
+}
+
+// Of some blocks of a file, the first and the last among them: it may be many
+// gigabytes.
+std::uint64_t hash_of_file(const std::filesystem::path& path,
+                           std::uintmax_t size) {
+  constexpr std::uintmax_t kBlocks = 8;
+  std::string block(1 << 16, '\0');
+  const std::uintmax_t last = size > block.size() ? size - block.size() : 0;
+  std::ifstream file(path, std::ios::binary);
+  std::uint64_t hash = hash_of("");
+  for (std::uintmax_t i = 0; i < kBlocks; ++i) {
+    file.clear();
+    file.seekg(static_cast<std::streamoff>(last / (kBlocks - 1) * i));
+    file.read(block.data(), static_cast<std::streamsize>(block.size()));
+    hash = hash_of(std::string_view(block).substr(0, file.gcount()), hash);
+  }
+  return hash;
+}
+
+// Names, sizes, and something of what they hold.
+std::string files_in(const std::string& directory) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(directory, error)) {
+    if (!entry.is_regular_file(error)) continue;
+    const std::uintmax_t size = entry.file_size(error);
+    files.push_back(fmt::format("{} {} {:016x}\n",
+                                entry.path().filename().string(), size,
+                                hash_of_file(entry.path(), size)));
+  }
+  std::sort(files.begin(), files.end());
+  std::string text;
+  for (const std::string& file : files) text += file;
+  return text;
+}
+
+std::string describe_model(const RunSetup& setup) {
+  std::string text;
+  for (const auto& layer : setup.model.layers) {
+    text += layer->name() + "\n";
+    for (const ParameterSpec& spec : layer->parameters()) {
+      text += fmt::format("{} {}\n", spec.name, numel(spec));
+    }
+  }
+  for (const int layer : setup.cut) text += fmt::format("{} ", layer);
+  const std::string& init = setup.config.model.init;
+  return init.empty() ? text : text + files_in(init);
+}
+
+// Of some samples, from this step on over one epoch.
+std::uint64_t hash_of_samples(const BatchSource& data, std::int64_t first_step,
+                              std::int64_t global_batch) {
+  constexpr std::int64_t kSamples = 64;
+  const std::int64_t steps = data.num_samples() / global_batch;
+  std::uint64_t hash = hash_of("");
+  for (std::int64_t i = 0; i < kSamples; ++i) {
+    const Batch batch = data.read(first_step + steps * i / kSamples, 0, 1);
+    for (const auto* ids : {&batch.inputs, &batch.targets}) {
+      hash = hash_of({reinterpret_cast<const char*>(ids->data()),
+                      ids->size() * sizeof(std::int64_t)},
+                     hash);
+    }
+  }
+  return hash;
+}
+
+std::string describe_data(const RunSetup& setup) {
+  if (!setup.data) return "none";
+  const auto describe = [&](const BatchSource& data, int first_step) {
+    return fmt::format("{} samples ({:016x})", data.num_samples(),
+                       hash_of_samples(data, first_step, setup.global_batch()));
+  };
+  std::string text = describe(*setup.data, setup.start.step);
+  if (setup.evaluation) {
+    text += ", to evaluate " + describe(*setup.evaluation, 0);
+  }
+  return text;
+}
+
+std::string hash_text(const std::string& text) {
+  return fmt::format("{:016x}", hash_of(text));
+}
+
+// "[train] lr = 0.001" for each line.
+std::vector<std::string> keys_of(const std::string& config) {
+  std::vector<std::string> keys;
+  std::string section;
+  std::istringstream lines(config);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with('[')) {
+      section = line.substr(1, line.find(']') - 1) + ".";
+    } else if (!line.empty()) {
+      keys.push_back(section + line);
+    }
+  }
+  return keys;
+}
+
+// The first lines in which two configs differ.
+std::pair<std::string, std::string> first_difference(const std::string& mine,
+                                                     const std::string& first) {
+  const std::vector<std::string> a = keys_of(mine);
+  const std::vector<std::string> b = keys_of(first);
+  const std::size_t shorter = std::min(a.size(), b.size());
+  const auto [at_a, at_b] = std::mismatch(
+      a.begin(), a.begin() + static_cast<std::ptrdiff_t>(shorter), b.begin());
+  const auto text = [](const std::vector<std::string>& keys, auto at) {
+    return at == keys.end() ? "nothing more" : *at;
+  };
+  return {text(a, at_a), text(b, at_b)};
+}
+
+class Comparison {
+ public:
+  explicit Comparison(const RankReport& first) : first_(first) {}
+
+  void add(int rank, const RankReport& report) {
+    rank_ = rank;
+    report_ = &report;
+    check(&RankReport::version, "chimera", "install one version everywhere");
+    if (report.version == first_.version) {
+      check(&RankReport::build, "build",
+            "run the same binary everywhere; others may give other bits");
+    }
+    if (report.config != first_.config) {
+      const auto [found, needed] =
+          first_difference(report.config, first_.config);
+      refuse(found, needed, "give every rank the same run.toml and flags");
+      return;  // what follows from it differs too
+    }
+    check(&RankReport::schedule, "the schedule",
+          "is schedule.file the same everywhere?");
+    check(&RankReport::model, "the model",
+          "is model.init the same everywhere?");
+    check(&RankReport::data, "data:", "is data.path the same file everywhere?");
+  }
+
+  Diagnostics errors;
+
+ private:
+  void check(Field field, const std::string& what, const std::string& hint) {
+    const std::string& found = report_->*field;
+    const std::string& needed = first_.*field;
+    if (found != needed) refuse(what + " " + found, what + " " + needed, hint);
+  }
+
+  void refuse(const std::string& found, const std::string& needed,
+              const std::string& hint) {
+    errors.push_back(
+        {.code = "E572",
+         .where = fmt::format("rank {} ({})", rank_, report_->host),
+         .found = found + ",",
+         .needed = fmt::format("but rank 0 ({}) has {}", first_.host, needed),
+         .hint = hint});
+  }
+
+  const RankReport& first_;
+  int rank_ = 0;
+  const RankReport* report_ = nullptr;
+};
+
+}  // namespace
+
+RankReport report_of(const RunSetup& setup) {
+  return {.config = comparable(setup.config),
+          .schedule = hash_text(to_json(setup.schedule)),
+          .model = hash_text(describe_model(setup)),
+          .data = describe_data(setup)};
+}
+
+// "5:hello3:abc...".
+std::string pack(const std::vector<std::string>& texts) {
+  std::string bytes;
+  for (const std::string& text : texts) {
+    bytes += fmt::format("{}:{}", text.size(), text);
+  }
+  return bytes;
+}
+
+std::vector<std::string> unpack_texts(const std::string& bytes) {
+  std::vector<std::string> texts;
+  for (std::size_t at = 0; at < bytes.size();) {
+    const std::size_t colon = bytes.find(':', at);
+    CHIMERA_CHECK(colon != std::string::npos, "a message is cut short");
+    const std::size_t size = std::stoul(bytes.substr(at, colon - at));
+    texts.push_back(bytes.substr(colon + 1, size));
+    at = colon + 1 + size;
+  }
+  return texts;
+}
+
+std::string pack(const RankReport& report) {
+  std::vector<std::string> texts{std::to_string(report.code)};
+  for (const Field field : kFields) texts.push_back(report.*field);
+  return pack(texts);
+}
+
+// Another version may say more or less, but it says which it is.
+RankReport unpack(const std::string& bytes) {
+  const std::vector<std::string> texts = unpack_texts(bytes);
+  CHIMERA_CHECK(!texts.empty(), "a report is empty");
+  RankReport report{.code = static_cast<ExitCode>(std::stoi(texts[0]))};
+  const std::size_t fields = std::min(kFields.size(), texts.size() - 1);
+  for (std::size_t i = 0; i < fields; ++i) report.*kFields[i] = texts[i + 1];
+  return report;
+}
+
+Diagnostics compare(const std::vector<RankReport>& reports) {
+  Comparison comparison(reports.at(0));
+  for (std::size_t rank = 1; rank < reports.size(); ++rank) {
+    comparison.add(static_cast<int>(rank), reports[rank]);
+  }
+  return comparison.errors;
+}
+
+}  // namespace chimera

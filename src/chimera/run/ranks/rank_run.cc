@@ -1,0 +1,238 @@
+// One process of a run, from its admission to its exit code.
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <atomic>
+
+#include "chimera/comm/bytes_payload.h"
+#include "chimera/exec/gather.h"
+#include "chimera/exec/program.h"
+#include "chimera/exec/progress.h"
+#include "chimera/mpi/mpi_transport.h"
+#include "chimera/run/failure.h"
+#include "chimera/run/ranks.h"
+#include "chimera/run/ranks/admission.h"
+#include "chimera/run/ranks/exit_report.h"
+#include "chimera/run/ranks/session.h"
+#include "chimera/run/ranks/watchdog.h"
+#include "chimera/run/record.h"
+#include "chimera/train/peak_flops.h"
+
+namespace chimera {
+namespace {
+
+// Beyond the steps of training, evaluation and what brings results together.
+constexpr int kExitCodeStep = (1 << 30) - 20;
+
+// All ranks end with rank 0's code, once it has written what is to be written.
+// That may take its time; if rank 0 is lost meanwhile, the transport says so.
+ExitCode agree_on(ExitCode code, Transport& transport) {
+  const MessageId id{0, kExitCodeStep};
+  if (transport.rank() == 0) {
+    for (int rank = 1; rank < transport.size(); ++rank) {
+      transport.send(id, rank, to_payload(static_cast<int>(code)));
+    }
+    return code;
+  }
+  return static_cast<ExitCode>(receive_value<int>(transport, id, 0, [] {}));
+}
+
+class RankRun {
+ public:
+  RankRun(MpiSession& session, Signals& signals, Admission admission,
+          Launcher launcher, RunObserver& observer);
+
+  [[nodiscard]] RunEnd run();
+
+ private:
+  [[nodiscard]] std::string ranks_text() const;
+  void say_binding() const;
+  void handle_signals();
+  void on_terminate(int sender);
+  [[nodiscard]] MpiOptions transport_options();
+  [[nodiscard]] RunEnd train();
+  [[nodiscard]] const RunSetup& setup() const { return *admission_.setup; }
+  [[nodiscard]] const std::string& run_dir() const {
+    return setup().config.run.dir;
+  }
+
+  MpiSession& session_;
+  Signals& signals_;
+  Admission admission_;
+  Launcher launcher_;
+  RunObserver& observer_;
+  int rank_;
+  std::chrono::duration<double> deadline_;
+  Flights flights_;
+  ExitReport report_;
+  SurvivorSave survivors_;
+  // The transport, once it is made.
+  std::atomic<MpiTransport*> at_work_ = nullptr;
+};
+
+RankRun::RankRun(MpiSession& session, Signals& signals, Admission admission,
+                 Launcher launcher, RunObserver& observer)
+    : session_(session),
+      signals_(signals),
+      admission_(std::move(admission)),
+      launcher_(launcher),
+      observer_(observer),
+      rank_(session.rank()),
+      deadline_(setup().config.run.timeout_s),
+      flights_(rank_, 1),
+      report_({.schedule = setup().schedule,
+               .rank = rank_,
+               .rank_names = setup().rank_names,
+               .run_dir = run_dir(),
+               .flights = flights_,
+               .observer = observer}),
+      survivors_({.is_on = setup().recovers,
+                  .run_dir = run_dir(),
+                  .rank = rank_,
+                  .ranks = session.size(),
+                  .first_step = setup().start.step,
+                  .patience = deadline_},
+                 observer) {}
+
+std::string RankRun::ranks_text() const {
+  return fmt::format("MPI ranks on {} host{} ({}, {})", session_.hosts(),
+                     session_.hosts() == 1 ? "" : "s", name_of(launcher_),
+                     session_.library());
+}
+
+void RankRun::say_binding() const {
+  cpu_set_t cores;
+  if (sched_getaffinity(0, sizeof cores, &cores) != 0 ||
+      CPU_COUNT(&cores) >= setup().threads) {
+    return;
+  }
+  observer_.say(
+      fmt::format("note: each rank has {} threads but is bound to {} of the "
+                  "host's cores: start mpirun with --bind-to none\n",
+                  setup().threads, CPU_COUNT(&cores)));
+}
+
+// A launcher's SIGTERM may mean that a peer is dead, and that it will kill this
+// process soon.
+void RankRun::on_terminate(int sender) {
+  MpiTransport* transport = at_work_;
+  if (transport == nullptr) {
+    report_.report({.exit_code = kExitPeer,
+                    .origin = rank_,
+                    .reason = "asked to end (SIGTERM) before the first step"});
+    leave_process(kExitPeer, observer_);
+  }
+  if (!is_mpirun(sender)) return;
+  transport->expect_kill(
+      std::chrono::duration_cast<Clock::duration>(mpirun_kill_delay()));
+  if (rank_ == 0) report_.warn();
+}
+
+void RankRun::handle_signals() {
+  Signals::Handlers handlers{
+      .on_terminate = [this](int sender) { on_terminate(sender); },
+      .on_quit =
+          [this] { flights_.write(run_dir(), setup().rank_names, "SIGQUIT"); }};
+  if (rank_ == 0) {
+    handlers.say = [this](const std::string& text) { observer_.say(text); };
+  }
+  signals_.handle(handlers);
+}
+
+MpiOptions RankRun::transport_options() {
+  return {.deadline = deadline_,
+          .links = link_speed(setup()),
+          .groups = group_ranks(setup().schedule),
+          .peers = peer_ranks(setup().schedule, rank_),
+          .cause = cause_of_failure,
+          .speak =
+              [this](const Ending& ending) {
+                report_.report(ending);
+                MpiTransport* transport = at_work_;
+                if (transport != nullptr && survivors_.begin(ending)) {
+                  transport->release(ending.reason);
+                }
+              },
+          .leave =
+              [this](int exit_code) {
+                const std::optional<int> saved = survivors_.wait();
+                if (saved) report_.leave_saved(*saved);
+                report_.leave(exit_code);
+              }};
+}
+
+RunEnd RankRun::train() {
+  const RunStart start = {
+      .setup = setup(),
+      .ranks = ranks_text(),
+      .run_dir = run_dir(),
+      .resumed = admission_.resumed,
+      .flops_per_step = flops_per_step(setup()),
+      .peak_flops = rank_ > 0 || setup().is_emulated()
+                        ? 0
+                        : session_.hosts() * measure_peak_flops()};
+  if (rank_ == 0) {
+    observer_.on_start(start);
+    say_binding();
+    observer_.say(SurvivorSave::warning(setup(), launcher_));
+  }
+  RunRecord record(
+      {.start = start,
+       .directory = admission_.directory ? &*admission_.directory : nullptr,
+       .flights = flights_,
+       .signals = signals_,
+       .observer = observer_,
+       .survivors = &survivors_});
+  record.start();
+  const TrainOutcome outcome = chimera::train(setup(), record, at_work_);
+  const RunEnd end{.code = record.finish(outcome),
+                   .steps = outcome.steps,
+                   .run_dir = run_dir()};
+  if (rank_ == 0) observer_.on_end(end);
+  return end;
+}
+
+RunEnd RankRun::run() {
+  handle_signals();
+  std::unique_ptr<MpiTransport> transport = make_transport(
+      transport_options(), observer_, [this](const std::string& text) {
+        report_.report(
+            {.exit_code = kExitTimeout, .origin = rank_, .reason = text});
+      });
+  report_.set_transport(*transport);
+  at_work_ = transport.get();
+  RunEnd end;
+  try {
+    end = train();
+    report_.settle();
+    end.code = agree_on(end.code, *transport);
+  } catch (const std::exception& error) {
+    transport->abort(error.what());    // ends the process
+    survivors_.give_up(error.what());  // unless the run was to be saved first
+    SurvivorSave::wait_for_the_end();
+  }
+  const Watchdog watchdog("leaving the run", deadline_, observer_);
+  signals_.handle({});
+  transport.reset();
+  return end;
+}
+
+}  // namespace
+
+RunEnd run_as_rank(const Result<RunConfig>& config, const RunOptions& options,
+                   Launcher launcher, RunObserver& observer) {
+  Signals signals;  // before MPI's own threads
+  const std::chrono::duration<double> deadline(config ? config->run.timeout_s
+                                                      : 300);
+  RunEnd end;
+  end.code = within_session(deadline, observer, [&](MpiSession& session) {
+    Admission admission = admit(session, config, options, observer);
+    if (admission.code != kExitDone) return admission.code;
+    end = RankRun(session, signals, std::move(admission), launcher, observer)
+              .run();
+    return end.code;
+  });
+  return end;
+}
+
+}  // namespace chimera

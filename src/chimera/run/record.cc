@@ -1,0 +1,270 @@
+#include "chimera/run/record.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "chimera/base/files.h"
+#include "chimera/base/text.h"
+#include "chimera/comm/comm_error.h"
+#include "chimera/model/memory_meter.h"
+#include "chimera/run/timeline.h"
+#include "chimera/schedule/forms.h"
+#include "chimera/trace/chrome.h"
+#include "chimera/train/saving.h"
+
+namespace chimera {
+namespace {
+
+std::string bad_text(const BadStep& bad) {
+  std::string text = fmt::format("step {}: ", bad.step);
+  if (!bad.place) return text + "gradient or weights are not numbers";
+  return text + fmt::format("stage {}, micro-batch {}: not a number",
+                            bad.place->stage, bad.place->micro);
+}
+
+// How training went, whether or not its results could be written.
+ExitCode code_of(const TrainOutcome& outcome, const RunSetup& setup) {
+  if (outcome.bad) return kExitNumeric;
+  const bool cut_short =
+      outcome.interrupted && outcome.steps < *setup.config.train.steps;
+  if (cut_short && outcome.wants_save) {
+    return outcome.saved == outcome.steps ? kExitSaved : kExitDisk;
+  }
+  if (outcome.has_unsaved) return kExitDisk;
+  return cut_short ? kExitInterrupted : kExitDone;
+}
+
+// Most memory that this process has had so far, tensors or not.
+double resident_bytes() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return 1024.0 * static_cast<double>(usage.ru_maxrss);
+}
+
+// Directory on another disk than the run's, for weights that do not fit there.
+std::string fallback_directory(const std::string& run_dir) {
+  namespace fs = std::filesystem;
+  const std::string name =
+      fs::absolute(run_dir).lexically_normal().filename().string();
+  return (fs::temp_directory_path() /
+          fmt::format("chimera-{}-{}", name, getpid()))
+      .string();
+}
+
+}  // namespace
+
+void RunRecord::start() {
+  if (options_.directory == nullptr) return;
+  write_file(directory().file("schedule.sched"), to_sched(setup().schedule));
+  check_space();
+}
+
+// Before the first step, not after days.
+void RunRecord::check_space() const {
+  if (setup().is_emulated()) return;
+  std::error_code error;
+  const auto space = std::filesystem::space(directory().path(), error);
+  if (error) return;
+  const auto free = static_cast<double>(space.available);
+  const auto weights =
+      static_cast<double>(parameter_count(setup().model)) * sizeof(float);
+  const bool saves = setup().config.run.save_every > 0;
+  const double checkpoint =
+      saves ? static_cast<double>(checkpoint_bytes(setup())) : 0;
+  // While the last checkpoint is written the others are still there.
+  const int keep = setup().config.run.keep;
+  if (free >= weights + checkpoint * (keep + 1)) return;
+  std::string text =
+      fmt::format("{} has {:.4g} MB free, and the weights take {:.4g} MB",
+                  directory().path(), free / 1e6, weights / 1e6);
+  if (saves) {
+    text += fmt::format(", each checkpoint {:.4g} MB", checkpoint / 1e6);
+  }
+  if (free < weights + checkpoint) throw IoError(text);
+  options_.observer.say(fmt::format(
+      "warning: {}, {} of them at a time with run.keep = {}: saving will fail "
+      "once it is full\n",
+      text, keep + 1, keep));
+}
+
+template <typename Write>
+void RunRecord::try_to(const Write& write) {
+  try {
+    write();
+  } catch (const IoError& error) {
+    if (!has_unwritten_) {
+      options_.observer.say(
+          fmt::format("warning: {}; training goes on\n", error.what()));
+    }
+    has_unwritten_ = true;
+  }
+}
+
+void RunRecord::on_step(const StepReport& report) {
+  StepReport complete = report;
+  const RunStart& start = options_.start;
+  if (start.peak_flops > 0 && report.step_s > 0) {
+    complete.mfu = start.flops_per_step / report.step_s / start.peak_flops;
+  }
+  options_.observer.on_step(complete);
+  try_to([&] { write_metrics(complete); });
+  steps_ = report.step;
+}
+
+// state.json follows about once a second.
+void RunRecord::write_metrics(const StepReport& report) {
+  directory().add_metrics(report);
+  if (Clock::now() < next_state_) return;
+  if (directory().was_ended()) {
+    throw CommError("the other ranks have ended this run without this one");
+  }
+  directory().write_state("running", report.step, 0);
+  next_state_ = Clock::now() + std::chrono::seconds(1);
+}
+
+void RunRecord::on_replan(const Replanned& replanned) {
+  try_to([&] {
+    write_file(directory().file("replanned.sched"),
+               to_sched(replanned.lowered));
+  });
+  options_.observer.on_replan(replanned);
+}
+
+void RunRecord::on_save(const SaveResult& save) {
+  options_.observer.on_save(save);
+}
+
+void RunRecord::on_late(const LatePart& part) {
+  options_.observer.say(
+      fmt::format("still waiting for rank {} to write its part of the "
+                  "checkpoint of step {}\n",
+                  part.rank, part.step));
+}
+
+void RunRecord::on_unwritten(const UnwrittenPart& part) {
+  if (part.rank == 0) return;  // on_save says it
+  options_.observer.say(
+      fmt::format("warning: rank {} cannot write its part of step {}: {}\n",
+                  part.rank, part.step, part.reason));
+}
+
+void RunRecord::on_recovered(const Recovered& recovered) {
+  if (options_.survivors != nullptr) {
+    return options_.survivors->finish(recovered);
+  }
+  options_.observer.say(fmt::format(
+      "warning: worker {} failed: {}; going on after step {} with what the "
+      "others have\n",
+      recovered.rank, recovered.reason, recovered.step));
+}
+
+int RunRecord::lost_rank() {
+  return options_.survivors == nullptr ? -1 : options_.survivors->lost();
+}
+
+// The weights of a whole run are at stake: a disk that is full may have room in
+// a moment, and another one may have it now.
+bool RunRecord::take_weights(const TrainOutcome& outcome,
+                             WeightReader& weights) {
+  // A saved run goes on elsewhere, and its time is short.
+  if (code_of(outcome, setup()) == kExitSaved) return true;
+  if (write_weights_here(weights)) return true;
+  has_unwritten_ = true;
+  write_weights_elsewhere(weights);
+  return true;
+}
+
+bool RunRecord::write_weights_here(WeightReader& weights) const {
+  constexpr int kAttempts = 3;
+  constexpr auto kPause = std::chrono::seconds(2);
+  for (int attempt = 1; attempt <= kAttempts; ++attempt) {
+    try {
+      directory().write_weights(setup().hf_shape, weights);
+      say_where(directory().file("weights"));
+      return true;
+    } catch (const IoError& error) {
+      options_.observer.say(fmt::format("error: {} (attempt {} of {})\n",
+                                        error.what(), attempt, kAttempts));
+      if (attempt < kAttempts) std::this_thread::sleep_for(kPause);
+    }
+  }
+  return false;
+}
+
+void RunRecord::write_weights_elsewhere(WeightReader& weights) const {
+  try {
+    const std::string folder = fallback_directory(directory().path());
+    write_weights(folder, setup().hf_shape, weights);
+    say_where(folder);
+  } catch (const std::exception& error) {
+    options_.observer.say(
+        fmt::format("error: {}: the weights are lost\n", error.what()));
+  }
+}
+
+void RunRecord::say_where(const std::string& weights) const {
+  const std::filesystem::path path = weights + "/model.safetensors";
+  options_.observer.say(
+      fmt::format("weights: {}\n", std::filesystem::absolute(path).string()));
+}
+
+void RunRecord::write_trace(const TrainOutcome& outcome) const {
+  const std::string path = directory().file("trace.json");
+  std::ofstream out(path, std::ios::binary);
+  write_chrome_trace(outcome.trace, 1e6, out);
+  if (!out.flush()) throw IoError("cannot write " + path);
+  write_file(directory().file("timeline.svg"), draw_last_step(outcome));
+}
+
+// memory.json: the most that the tensors of each rank took; apart from these,
+// in rank 0's process, what belonged to no rank and all that was resident.
+void RunRecord::write_memory(const TrainOutcome& outcome) const {
+  std::vector<std::string> peaks;
+  double most = 0;
+  for (const double peak : outcome.peak_bytes) {
+    peaks.push_back(fmt::format("{:.0f}", peak));
+    most = std::max(most, peak);
+  }
+  write_file(directory().file("memory.json"),
+             fmt::format("{{\"peak_bytes\":[{}],\"unclaimed_bytes\":{},"
+                         "\"resident_bytes\":{:.0f}}}\n",
+                         join(peaks, ","), unclaimed_memory().peak_bytes(),
+                         resident_bytes()));
+  options_.observer.say(fmt::format(
+      "memory: at most {:.1f} MB of tensors on a worker (memory.json)\n",
+      most / 1e6));
+}
+
+ExitCode RunRecord::finish(const TrainOutcome& outcome) {
+  ExitCode code = code_of(outcome, setup());
+  if (options_.directory == nullptr) return code;
+  if (setup().config.run.trace) write_trace(outcome);
+  if (!setup().is_emulated()) write_memory(outcome);
+  if (outcome.bad) {
+    options_.observer.say(
+        "error: " + bad_text(*outcome.bad) +
+        "; the weights are not kept (lower train.lr, set train.clip, or "
+        "train.on_nan = \"skip\")\n");
+  }
+  if (code == kExitDone && has_unwritten_) code = kExitDisk;
+  directory().write_state(state_of(code), outcome.steps, code);
+  return code;
+}
+
+// What went wrong counts more than that it cannot be written, either.
+void RunRecord::fail(ExitCode code) {
+  try {
+    directory().write_state("failed", steps_, code);
+  } catch (const std::exception&) {
+    options_.observer.say("error: cannot write " +
+                          directory().file("state.json") + "\n");
+  }
+}
+
+}  // namespace chimera

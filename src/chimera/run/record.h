@@ -1,0 +1,78 @@
+// What a run writes while it trains and when it ends, and what it tells its
+// RunObserver. One object per process; on ranks other than 0 of several
+// processes there is no directory, and little is left to do.
+#pragma once
+
+#include "chimera/run/flights.h"
+#include "chimera/run/run.h"
+#include "chimera/run/run_directory.h"
+#include "chimera/run/signals.h"
+#include "chimera/run/survivor_save.h"
+#include "chimera/train/train.h"
+
+namespace chimera {
+
+class RunRecord final : public TrainObserver {
+ public:
+  // All that these point to outlives the record.
+  struct Options {
+    const RunStart& start;
+    RunDirectory* directory = nullptr;  // null on ranks other than 0
+    Flights& flights;
+    const Signals& signals;
+    RunObserver& observer;
+    SurvivorSave* survivors = nullptr;  // null where ranks are threads
+  };
+
+  explicit RunRecord(const Options& options)
+      : options_(options), next_state_(Clock::now()) {}
+
+  // Before the first step: writes schedule.sched. Throws IoError, also if the
+  // disk has no room for what the run will write.
+  void start();
+
+  void on_step(const StepReport& report) override;
+  void on_replan(const Replanned& replanned) override;
+  void on_save(const SaveResult& save) override;
+  void on_late(const LatePart& part) override;
+  void on_unwritten(const UnwrittenPart& part) override;
+  void on_recovered(const Recovered& recovered) override;
+  [[nodiscard]] Wish wish() override { return options_.signals.wish(); }
+  bool take_weights(const TrainOutcome& outcome,
+                    WeightReader& weights) override;
+  [[nodiscard]] FlightRecorder* flight(int rank) override {
+    return options_.flights.at(rank);
+  }
+  [[nodiscard]] int lost_rank() override;
+
+  // After training: writes trace, memory.json and state.json, and returns how
+  // the run ended. On ranks other than 0 whether all could be written is not
+  // known.
+  [[nodiscard]] ExitCode finish(const TrainOutcome& outcome);
+  // After training has thrown: writes state.json.
+  void fail(ExitCode code);
+
+  // Steps that were reported so far.
+  [[nodiscard]] int steps() const { return steps_; }
+
+ private:
+  void check_space() const;
+  // Runs `write`. A full disk does not end a run: the next line may fit again.
+  template <typename Write>
+  void try_to(const Write& write);
+  void write_metrics(const StepReport& report);
+  void write_trace(const TrainOutcome& outcome) const;
+  void write_memory(const TrainOutcome& outcome) const;
+  [[nodiscard]] bool write_weights_here(WeightReader& weights) const;
+  void write_weights_elsewhere(WeightReader& weights) const;
+  void say_where(const std::string& weights) const;
+  [[nodiscard]] RunDirectory& directory() const { return *options_.directory; }
+  [[nodiscard]] const RunSetup& setup() const { return options_.start.setup; }
+
+  Options options_;
+  int steps_ = 0;
+  bool has_unwritten_ = false;  // something of this run is not on the disk
+  Clock::time_point next_state_;
+};
+
+}  // namespace chimera

@@ -1,0 +1,153 @@
+#include "chimera/run/run.h"
+
+#include <fmt/format.h>
+
+#include <ctime>
+#include <optional>
+
+#include "chimera/exec/program.h"
+#include "chimera/run/failure.h"
+#include "chimera/run/flights.h"
+#include "chimera/run/launcher.h"
+#include "chimera/run/ranks.h"
+#include "chimera/run/record.h"
+#include "chimera/run/resume_point.h"
+#include "chimera/run/setup_here.h"
+#include "chimera/run/signals.h"
+#include "chimera/train/peak_flops.h"
+
+namespace chimera {
+namespace {
+
+// "runs/20261116-021500".
+std::string fresh_directory() {
+  const std::time_t now = std::time(nullptr);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y%m%d-%H%M%S", std::localtime(&now));
+  return std::string("runs/") + text;
+}
+
+Result<RunConfig> with_directory(const Result<RunConfig>& config, bool resume) {
+  if (!config || !config->run.dir.empty()) return config;
+  if (resume) {
+    return Diagnostic{.code = "E402",
+                      .found = "--run-dir",
+                      .needed = "is missing: which run is to go on?",
+                      .hint = "or set run.dir"};
+  }
+  RunConfig complete = *config;
+  complete.run.dir = fresh_directory();
+  return complete;
+}
+
+// Trains, whatever comes of it. In a process whose ranks are threads.
+ExitCode train_here(RunRecord& record, const RunSetup& setup, Flights& flights,
+                    RunObserver& observer) {
+  try {
+    record.start();
+    return record.finish(train(setup, record));
+  } catch (const std::exception&) {
+    const Failure failure = current_failure();
+    observer.say("error: " + failure.text + "\n");
+    flights.write(setup.config.run.dir, {}, failure.text);
+    record.fail(failure.code);
+    return failure.code;
+  }
+}
+
+// All ranks as threads of this process.
+RunEnd run_here(const RunConfig& config, bool resume, RunObserver& observer) {
+  Signals signals;  // before any other thread
+  std::optional<ResumePoint> point;
+  if (resume) {
+    const Result<ResumePoint> found = find_resume_point(config.run.dir);
+    if (!found) return {say_errors(found.errors(), observer)};
+    point = *found;
+  }
+  const Result<std::unique_ptr<RunSetup>> made =
+      set_up_here(config, {.checkpoint = point ? point->checkpoint : ""});
+  if (!made) return {say_errors(made.errors(), observer)};
+  const RunSetup& setup = **made;
+  Flights flights(0, num_ranks(setup.schedule));
+  const std::string& path = config.run.dir;
+  signals.handle({.on_quit = [&] { flights.write(path, {}, "SIGQUIT"); },
+                  .say = [&](const std::string& text) { observer.say(text); }});
+  Result<RunDirectory> opened =
+      open_run_directory(path, setup, point ? &*point : nullptr, observer);
+  if (!opened) return {say_errors(opened.errors(), observer)};
+  RunDirectory directory = std::move(opened).value();
+  const RunStart start = {
+      .setup = setup,
+      .ranks = "threads",
+      .run_dir = path,
+      .resumed = point ? resume_text(*point, setup) : "",
+      .flops_per_step = flops_per_step(setup),
+      .peak_flops = setup.is_emulated() ? 0 : measure_peak_flops()};
+  observer.on_start(start);
+  RunRecord record({.start = start,
+                    .directory = &directory,
+                    .flights = flights,
+                    .signals = signals,
+                    .observer = observer});
+  const ExitCode code = train_here(record, setup, flights, observer);
+  const RunEnd end{.code = code, .steps = record.steps(), .run_dir = path};
+  observer.on_end(end);
+  return end;
+}
+
+}  // namespace
+
+RunEnd run(const Result<RunConfig>& config, const RunOptions& options,
+           RunObserver& observer) {
+  const Result<RunConfig> complete = with_directory(config, options.resume);
+  const Launcher launcher = find_launcher();
+  const Result<bool> is_rank = is_mpi_rank(
+      complete ? complete->run.transport : TransportKind::kAuto, launcher);
+  if (!is_rank) return {say_errors(is_rank.errors(), observer)};
+  // A rank's mistakes are said by rank 0, and end all ranks alike.
+  if (*is_rank) return run_as_rank(complete, options, launcher, observer);
+  if (!complete) return {say_errors(complete.errors(), observer)};
+  return run_here(*complete, options.resume, observer);
+}
+
+double flops_per_step(const RunSetup& setup) {
+  if (setup.is_emulated()) return 0;
+  double flops = 0;
+  for (const double of_layer : forward_flops(setup.model)) flops += of_layer;
+  return 3 * flops * static_cast<double>(setup.global_batch());
+}
+
+std::string describe(const RunStart& start) {
+  const RunSetup& setup = start.setup;
+  const Schedule& schedule = setup.schedule;
+  std::string text;
+  for (const std::string& notice : setup.notices) {
+    text += "note: " + notice + "\n";
+  }
+  text += fmt::format("{}: {} workers", schedule.scheme, schedule.workers());
+  if (schedule.width > 1) text += fmt::format(" x {} copies", schedule.width);
+  text += fmt::format(" as {}, {} pipes, {} stages, {} micro-batches of {}",
+                      start.ranks, schedule.pipes(), schedule.stages(),
+                      schedule.micros, *setup.config.schedule.micro_batch);
+  if (setup.is_emulated()) {
+    text += ", emulated\n";
+  } else {
+    text += fmt::format(
+        "\n{}: {} layers, {} parameters, cut at {}\ndata: {}, {} samples of {} "
+        "tokens\n",
+        name_of(setup.model.details.shape.kind), setup.model.layers.size(),
+        parameter_count(setup.model), fmt::join(setup.cut, " "),
+        setup.config.data.path, setup.data->num_samples(),
+        setup.model.details.shape.seq);
+  }
+  return text + "run directory: " + start.run_dir + "\n" + start.resumed;
+}
+
+ExitCode say_errors(const Diagnostics& errors, RunObserver& observer) {
+  for (const Diagnostic& error : errors) {
+    observer.say(to_string(error) + "\n");
+  }
+  return exit_code_of(errors);
+}
+
+}  // namespace chimera

@@ -1,0 +1,168 @@
+#include "chimera/run/run_directory.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "chimera/base/files.h"
+#include "chimera/base/text.h"
+#include "chimera/config/print.h"
+#include "chimera/files/hf_write.h"
+
+namespace chimera {
+namespace {
+
+// JSON has no NaN or infinity.
+std::string json_number(double value) {
+  return std::isfinite(value) ? fmt::format("{:.9g}", value) : "null";
+}
+
+// Of the lines of metrics.jsonl up to this step. Its last one may be cut short.
+std::uintmax_t bytes_until(std::istream& metrics, int steps_done) {
+  std::uintmax_t bytes = 0;
+  for (std::string line; std::getline(metrics, line) && !metrics.eof();) {
+    int step = 0;
+    if (std::sscanf(line.c_str(), "{\"step\":%d,", &step) != 1) break;
+    if (step > steps_done) break;
+    bytes += line.size() + 1;
+  }
+  return bytes;
+}
+
+// Cut in place, however long the file is: there is only one of it.
+void drop_metrics_after(const std::string& path, int steps_done) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::status(path, error).type() == fs::file_type::not_found) return;
+  std::ifstream metrics(path, std::ios::binary);
+  const std::uintmax_t kept = bytes_until(metrics, steps_done);
+  if (!metrics.is_open() || metrics.bad()) {
+    throw IoError("cannot read " + path);
+  }
+  fs::resize_file(path, kept, error);
+  if (error) throw IoError("cannot cut " + path + ": " + error.message());
+}
+
+// E566 if there is one.
+std::optional<Diagnostic> find_run(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  for (const char* name : {"metrics.jsonl", "config.toml", "state.json",
+                           "trace.json", "weights", "checkpoints"}) {
+    if (!fs::exists(fs::path(path) / name, error)) continue;
+    return Diagnostic{.code = "E566",
+                      .where = path,
+                      .found = std::string(name) + " is there already",
+                      .needed = "and a run is never overwritten",
+                      .hint =
+                          "go on in it with --resume, or name another "
+                          "--run-dir"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+const char* state_of(ExitCode code) {
+  if (code == kExitSaved) return "saved";
+  const bool done = code == kExitDone || code == kExitInterrupted;
+  return done ? "done" : "failed";
+}
+
+void write_state(const std::string& path, const RunState& state) {
+  write_file(
+      path + "/state.json",
+      fmt::format("{{\"state\":{},\"step\":{},\"exit\":{}}}\n",
+                  json_string(state.state), state.step, state.exit_code));
+}
+
+Result<RunDirectory> RunDirectory::create(const std::string& path,
+                                          const RunConfig& config) {
+  // Before anything is made, and once more when nobody else can make one.
+  if (const std::optional<Diagnostic> run = find_run(path)) return *run;
+  const Result<RunDirectoryLockPtr> lock = lock_run_directory(path);
+  if (!lock) return lock.errors();
+  if (const std::optional<Diagnostic> run = find_run(path)) return *run;
+  write_file(path + "/config.toml", print_run_config(config));
+  RunDirectory directory(*lock);
+  directory.write_state("running", 0, 0);
+  return directory;
+}
+
+RunDirectory RunDirectory::resume(RunDirectoryLockPtr lock,
+                                  const RunConfig& config, int steps_done) {
+  const std::string& path = lock->path();
+  write_file(path + "/config.toml", print_run_config(config));
+  drop_metrics_after(path + "/metrics.jsonl", steps_done);
+  RunDirectory directory(std::move(lock));
+  directory.write_state("running", steps_done, 0);
+  return directory;
+}
+
+void RunDirectory::add_metrics(const StepReport& report) {
+  std::string line = fmt::format(
+      "{{\"step\":{},\"loss\":{},\"grad_norm\":{},\"lr\":{},\"tokens\":{},"
+      "\"tokens_per_s\":{},\"step_s\":{},\"bubble\":{},\"mfu\":{}",
+      report.step, json_number(report.loss), json_number(report.grad_norm),
+      json_number(report.lr), report.tokens, json_number(report.tokens_per_s),
+      json_number(report.step_s), json_number(report.bubble),
+      report.mfu > 0 ? json_number(report.mfu) : "null");
+  if (report.evaluation_loss) {
+    line += ",\"eval_loss\":" + json_number(*report.evaluation_loss);
+  }
+  if (report.skipped) line += ",\"skipped\":true";
+  metrics_.append(line + "}\n");
+}
+
+bool RunDirectory::was_ended() const {
+  const Result<std::string> text = read_file(file("state.json"));
+  return text && text->find("\"failed\"") != std::string::npos &&
+         text->find("\"exit\":130}") == std::string::npos;
+}
+
+void write_weights(const std::string& path, const HfShape& shape,
+                   WeightReader& weights) {
+  std::vector<TensorView> views;
+  at::Tensor loaded;  // the one that is being written
+  const std::vector<ParameterSpec>& parameters = weights.parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const auto load = [&, i]() -> std::span<const std::byte> {
+      loaded = weights.read(i);
+      return {static_cast<const std::byte*>(loaded.const_data_ptr()),
+              loaded.nbytes()};
+    };
+    views.push_back({.name = parameters[i].name,
+                     .type = TensorType::kF32,
+                     .shape = parameters[i].shape,
+                     .load = load});
+  }
+  const Diagnostics errors = write_hf_directory(path, shape, views);
+  if (!errors.empty()) throw IoError(to_string(errors[0]));
+}
+
+void RunDirectory::write_weights(const HfShape& shape,
+                                 WeightReader& weights) const {
+  namespace fs = std::filesystem;
+  const std::string fresh = file("weights.new");
+  const std::string old = file("weights.old");
+  try {
+    fs::remove_all(fresh);
+    chimera::write_weights(fresh, shape, weights);
+    if (fs::exists(file("weights"))) {
+      fs::remove_all(old);
+      fs::rename(file("weights"), old);
+    }
+    fs::rename(fresh, file("weights"));
+    sync_directory(path());
+    fs::remove_all(old);
+  } catch (const fs::filesystem_error& error) {
+    throw IoError(std::string("cannot write weights: ") + error.what());
+  }
+}
+
+}  // namespace chimera

@@ -1,0 +1,54 @@
+#include "chimera/run/run_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "chimera/base/files.h"
+
+namespace chimera {
+namespace {
+
+namespace fs = std::filesystem;
+
+class RunDirectoryTest : public testing::Test {
+ protected:
+  RunDirectoryTest() {
+    std::string name = testing::TempDir() + "run.XXXXXX";
+    folder_ = mkdtemp(name.data());
+  }
+  ~RunDirectoryTest() override { fs::remove_all(folder_); }
+
+  // What is left of metrics.jsonl where a run goes on after two steps.
+  std::string resumed(const std::string& metrics) {
+    write_file(folder_ + "/metrics.jsonl", metrics);
+    resume();
+    return *read_file(folder_ + "/metrics.jsonl");
+  }
+  void resume() {
+    (void)RunDirectory::resume(*lock_run_directory(folder_), {}, 2);
+  }
+
+  std::string folder_;
+};
+
+TEST_F(RunDirectoryTest, MetricsOfLaterStepsAreDropped) {
+  const std::string two = "{\"step\":1,\"loss\":3}\n{\"step\":2,\"loss\":2}\n";
+  EXPECT_EQ(resumed(two), two);
+  EXPECT_EQ(resumed(two + "{\"step\":3,\"loss\":1}\n"), two);
+  EXPECT_EQ(resumed(two + "{\"step\":3,\"lo"), two);  // cut short
+  EXPECT_EQ(resumed(two + "{\"step\":2"), two);
+  EXPECT_EQ(resumed(""), "");
+}
+
+TEST_F(RunDirectoryTest, MetricsThatCannotBeReadAreNotOverwritten) {
+  fs::create_directory(folder_ + "/metrics.jsonl");  // even for root
+  EXPECT_THROW(resume(), IoError);
+  fs::remove(folder_ + "/metrics.jsonl");
+  resume();
+  EXPECT_EQ(*read_file(folder_ + "/metrics.jsonl"), "");
+}
+
+}  // namespace
+}  // namespace chimera

@@ -1,0 +1,17 @@
+#include "chimera/run/setup_here.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace chimera {
+
+Result<std::unique_ptr<RunSetup>> set_up_here(const RunConfig& config,
+                                              const SetupHere& options) {
+  const long cores = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
+  return set_up(config, {.host_cores = static_cast<int>(cores),
+                         .ranks_here = options.ranks_here,
+                         .checkpoint = options.checkpoint});
+}
+
+}  // namespace chimera

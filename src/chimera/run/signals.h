@@ -1,0 +1,54 @@
+// What the world outside asks of a run. Signals are taken by one thread that
+// waits for them, so that what follows may do anything a thread may do.
+//   SIGINT            end after this step
+//   SIGTERM, SIGUSR1  end after this step and save
+//   SIGQUIT           say what every worker is doing, and go on
+// A second one of the first three ends at once.
+// Broken pipes and files that grow too large are errors of a write, not deadly.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "chimera/train/observer.h"
+
+namespace chimera {
+
+class Signals {
+ public:
+  struct Handlers {
+    // SIGTERM, and the process that sent it; may be empty.
+    std::function<void(int sender)> on_terminate = {};
+    std::function<void()> on_quit = {};  // SIGQUIT; may be empty
+    // Says that the run will end, and when. May be empty.
+    std::function<void(const std::string& text)> say = {};
+  };
+
+  // REQUIRES: made before any other thread, which then leave signals to it.
+  Signals();
+  ~Signals();
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  // From now on these are called, on the waiting thread. Before, a signal ends
+  // the process as ever: there is no step yet after which to end.
+  void handle(const Handlers& handlers);
+
+  [[nodiscard]] Wish wish() const { return wish_; }
+
+ private:
+  void wait();
+  void take(int signal, int sender);
+
+  std::atomic<Wish> wish_ = Wish::kGoOn;
+  std::atomic<bool> is_ending_ = false;
+  std::mutex mutex_;
+  std::optional<Handlers> handlers_;  // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace chimera
