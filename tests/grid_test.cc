@@ -47,6 +47,16 @@ std::optional<double> closed_form(const ScheduleSpec& spec,
   }
   if (spec.scheme == "dualpipe" && unit) return 3 * N + D / 2 - 1;
   if (spec.scheme == "dualpipe-v" && unit) return 3 * N + (D - 1) / 2;
+  if (spec.scheme == "looped-bfs" && N >= D) {
+    return (N + (D - 1) / v) * (F + B);
+  }
+  if (spec.scheme == "bitpipe" && unit) {
+    return 3 * N + D - 2 + (N / D - 1) * (D / 2 - 1);
+  }
+  if (spec.scheme == "hanayo" && unit && spec.micros % spec.depth == 0) {
+    const double k = N / D;
+    return v == 2 ? 4 * N + D - 1 - k : (7 * N + D - 1 - k) / 2;
+  }
   if (spec.scheme == "planned") {
     const double pipes = *spec.pipes;
     const bool regular = N >= D && spec.micros % 2 == 0 &&
@@ -81,7 +91,8 @@ std::optional<double> most_held(const ScheduleSpec& spec) {
   const double D = spec.depth;
   const double N = spec.micros;
   const double v = spec.chunks.value_or(2);
-  if (spec.scheme == "gpipe") return N;
+  if (spec.scheme == "gpipe" || spec.scheme == "looped-bfs") return N;
+  if (spec.scheme == "bitpipe") return D;
   if (spec.scheme == "1f1b") return std::min(N, D);
   if (spec.scheme == "interleaved") {
     return std::min(N, (2 * (D - 1) + (v - 1) * D + 1) / v);
@@ -133,6 +144,27 @@ TEST(Grid, MakespansEqualTheClosedForms) {
     }
   }
   EXPECT_GT(compared, 2000);
+}
+
+// With F = 1, B = 2.
+double makespan_of(const ScheduleSpec& spec) {
+  const Schedule schedule = make_schedule(spec).value();
+  return simulate(lower(schedule), uniform_costs(schedule, {})).makespan;
+}
+
+TEST(Grid, HanayoIsNeverSlowerThanItsUnitRepeated) {
+  int compared = 0;
+  for (const ScheduleSpec& spec : grid()) {
+    if (spec.scheme != "hanayo" || spec.micros <= spec.depth) continue;
+    ScheduleSpec unit = spec;
+    unit.micros = spec.depth;
+    double repeated = spec.micros / spec.depth * makespan_of(unit);
+    unit.micros = spec.micros % spec.depth;
+    if (unit.micros > 0) repeated += makespan_of(unit);
+    ASSERT_LE(makespan_of(spec), repeated + 1e-9) << text_of(spec);
+    ++compared;
+  }
+  EXPECT_GT(compared, 50);
 }
 
 TEST(Grid, PeaksEqualTheClosedForms) {

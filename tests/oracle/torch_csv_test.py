@@ -89,6 +89,7 @@ class TorchCsv(unittest.TestCase):
             ("zb-h2", 1, [(4, 8), (4, 7)]),
             ("zb-v", 2, [(4, 8), (4, 3), (8, 16)]),
             ("dualpipe-v", 2, [(4, 8), (3, 7)]),
+            ("looped-bfs", 2, [(4, 8), (5, 3)]),
             ("hanayo", 2, [(4, 4), (3, 5)]),
             ("hanayo", 4, [(4, 8)]),
         ]:
@@ -118,6 +119,8 @@ class TorchCsv(unittest.TestCase):
             ("1f1b", "1F1B", 1, [(2, 4), (4, 8), (8, 8), (8, 24)]),
             ("interleaved", "Interleaved1F1B", 2, [(2, 4), (4, 8), (8, 16)]),
             ("interleaved", "Interleaved1F1B", 4, [(4, 8)]),
+            ("looped-bfs", "LoopedBFS", 2, [(2, 4), (4, 8), (4, 3), (8, 16)]),
+            ("looped-bfs", "LoopedBFS", 4, [(4, 8)]),
             ("zb-v", "ZBVZeroBubble", 2, [(2, 4), (4, 8), (4, 3), (8, 32)]),
             ("dualpipe-v", "DualPipeV", 2, [(2, 4), (4, 8), (4, 11), (8, 16)]),
         ]:

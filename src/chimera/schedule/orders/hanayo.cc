@@ -1,8 +1,11 @@
 // Hanayo (Liu et al., SC'23): one pipe that runs over the workers in waves.
-// The order is found by playing the step through with F = 1, B = 2: a free
-// worker takes a ready backward (lowest micro-batch), else the ready forward
-// of the deepest stage. A new micro-batch enters only while fewer than D are
-// in flight; a cap on what a worker holds would deadlock from 4 chunks on.
+// The order is found by playing the step in slots, F and B one slot each: a
+// free worker takes a ready backward (lowest micro-batch), else the ready
+// forward of the deepest stage. A new micro-batch enters only while fewer than
+// D are in flight; a cap on what a worker holds would deadlock from 4 chunks
+// on. Playing with B = 2F instead lets new micro-batches in too late: for N > D
+// the step would take longer than units of D one after another. The paper's
+// bubble ratio (2D-2)/(3Dw+D-1) for w waves belongs to another order.
 #include <queue>
 #include <set>
 #include <tuple>
@@ -70,7 +73,7 @@ class WavePlay {
     if (!w.backwards.empty()) {
       const auto [micro, stage] = *w.backwards.begin();
       w.backwards.erase(w.backwards.begin());
-      start(worker, compute(Op::kB, 0, -stage, micro), now + 2);
+      start(worker, compute(Op::kB, 0, -stage, micro), now + 1);
     } else if (!w.forwards.empty()) {
       const auto [stage, micro] = *w.forwards.begin();
       w.forwards.erase(w.forwards.begin());
@@ -117,7 +120,9 @@ Scheme hanayo() {
   return {.name = "hanayo",
           .summary = "one pipe in waves over the workers",
           .legal = "any D, any N, an even number of chunks",
-          .makespan = "no closed form",
+          .makespan =
+              "F=1, B=2, N=kD: 4N + D-1 - k with 2 chunks, "
+              "(7N+D-1-k)/2 with 4",
           .peak = "D",
           .weights = "1",
           .chunks = 2,
