@@ -13,30 +13,6 @@ constexpr unsigned kReplacement = 0xFFFD;
 bool is_high_surrogate(unsigned code) { return code >> 10 == 0xD800 >> 10; }
 bool is_low_surrogate(unsigned code) { return code >> 10 == 0xDC00 >> 10; }
 
-void append_utf8(unsigned code, std::string& out) {
-  const auto append = [&](unsigned byte) {
-    out.push_back(static_cast<char>(byte));
-  };
-  const auto append_tail = [&](unsigned shift) {
-    append(0x80 | (code >> shift & 0x3F));
-  };
-  if (code < 0x80) {
-    append(code);
-  } else if (code < 0x800) {
-    append(0xC0 | code >> 6);
-    append_tail(0);
-  } else if (code < 0x10000) {
-    append(0xE0 | code >> 12);
-    append_tail(6);
-    append_tail(0);
-  } else {
-    append(0xF0 | code >> 18);
-    append_tail(12);
-    append_tail(6);
-    append_tail(0);
-  }
-}
-
 }  // namespace
 
 void JsonReader::refuse(const char* code, const std::string& found,

@@ -45,6 +45,9 @@ class JsonReader {
   std::optional<double> real(const std::string& name);
   std::optional<bool> boolean(const std::string& name);
   std::optional<std::string> string(const std::string& name);
+  // The first character of the value that stands here, which tells its type;
+  // 0 at the end.
+  [[nodiscard]] char first_character() { return failed_ ? '\0' : peek(); }
   // True if a null stood here, which is taken; nothing is recorded otherwise.
   bool null();
   // Passes over one sound value of any type.

@@ -68,6 +68,27 @@ std::string json_string(std::string_view text) {
   return out + '"';
 }
 
+void append_utf8(char32_t code, std::string& out) {
+  const auto tail = [&](unsigned shift) {
+    out.push_back(static_cast<char>(0x80 | (code >> shift & 0x3F)));
+  };
+  if (code < 0x80) {
+    out.push_back(static_cast<char>(code));
+  } else if (code < 0x800) {
+    out.push_back(static_cast<char>(0xC0 | code >> 6));
+    tail(0);
+  } else if (code < 0x10000) {
+    out.push_back(static_cast<char>(0xE0 | code >> 12));
+    tail(6);
+    tail(0);
+  } else {
+    out.push_back(static_cast<char>(0xF0 | code >> 18));
+    tail(12);
+    tail(6);
+    tail(0);
+  }
+}
+
 namespace {
 
 // Levenshtein distance, one row at a time.

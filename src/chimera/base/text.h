@@ -30,6 +30,9 @@ namespace chimera {
 // TOML too.
 [[nodiscard]] std::string json_string(std::string_view text);
 
+// Appends a code point as UTF-8. REQUIRES: at most 0x10FFFF.
+void append_utf8(char32_t code, std::string& out);
+
 // The candidate with the fewest edits from `name`, if it is near enough that a
 // typing mistake is likely; empty otherwise.
 [[nodiscard]] std::string nearest_name(
