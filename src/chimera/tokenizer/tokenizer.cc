@@ -1,0 +1,330 @@
+#include "chimera/tokenizer/tokenizer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "chimera/base/hash.h"
+#include "chimera/base/text.h"
+#include "chimera/tokenizer/byte_alphabet.h"
+#include "chimera/tokenizer/text_cut.h"
+#include "chimera/tokenizer/unicode.h"
+#include "chimera/tokenizer/utf8.h"
+
+namespace chimera {
+namespace {
+
+// Names under which the end of a document is known, where the files say none.
+constexpr const char* kEndNames[] = {"<|endoftext|>", "<|end_of_text|>",
+                                     "</s>"};
+
+std::optional<TokenId> find_token(const TokenizerSpec& spec,
+                                  const std::string& text) {
+  for (const AddedToken& token : spec.added) {
+    if (token.content == text) return token.id;
+  }
+  const auto found = spec.vocabulary.find(text);
+  if (found == spec.vocabulary.end()) return std::nullopt;
+  return found->second;
+}
+
+Diagnostic contradiction(const TokenizerSpec& spec, std::string found,
+                         std::string needed) {
+  return {.code = "E705",
+          .where = spec.file,
+          .found = std::move(found),
+          .needed = std::move(needed),
+          .hint = "the files are damaged, or of different tokenizers"};
+}
+
+Result<std::vector<Merge>> numbered_merges(const TokenizerSpec& spec,
+                                           const BpeSpec& bpe) {
+  std::vector<Merge> merges;
+  merges.reserve(bpe.merges.size());
+  const Vocabulary& vocabulary = spec.vocabulary;
+  for (const auto& [left, right] : bpe.merges) {
+    TokenId ids[3] = {};
+    const std::string texts[3] = {left, right, left + right};
+    for (size_t i = 0; i < 3; ++i) {
+      const auto found = vocabulary.find(texts[i]);
+      if (found == vocabulary.end()) {
+        return contradiction(
+            spec, "merge \"" + shown(left) + " " + shown(right) + "\"",
+            "needs \"" + shown(texts[i]) + "\", which the vocabulary lacks");
+      }
+      ids[i] = found->second;
+    }
+    merges.push_back({.left = ids[0], .right = ids[1], .product = ids[2]});
+  }
+  return merges;
+}
+
+Result<BpeModel> make_bpe(const TokenizerSpec& spec, const BpeSpec& bpe) {
+  Result<std::vector<Merge>> merges = numbered_merges(spec, bpe);
+  if (!merges) return merges.errors();
+  std::array<std::optional<TokenId>, 256> bytes;
+  for (size_t byte = 0; byte < bytes.size(); ++byte) {
+    const auto found =
+        spec.vocabulary.find(letter_of_byte(static_cast<std::uint8_t>(byte)));
+    if (found != spec.vocabulary.end()) bytes[byte] = found->second;
+  }
+  Vocabulary whole_words;
+  if (bpe.ignore_merges) {
+    for (const auto& [token, id] : spec.vocabulary) {
+      if (const auto word = bytes_of_letters(token)) whole_words[*word] = id;
+    }
+  }
+  UnknownBytes unknown{.id = std::nullopt, .fuse = bpe.fuse_unknown};
+  if (!bpe.unknown.empty()) {
+    unknown.id = find_token(spec, bpe.unknown);
+    if (!unknown.id) {
+      return contradiction(spec, "unk_token \"" + shown(bpe.unknown) + "\"",
+                           "is not in the vocabulary");
+    }
+  }
+  return BpeModel(bytes, *merges, std::move(whole_words), unknown);
+}
+
+Result<WordPieceModel> make_word_pieces(const TokenizerSpec& spec,
+                                        const WordPieceSpec& pieces) {
+  const std::optional<TokenId> unknown = find_token(spec, pieces.unknown);
+  if (!unknown) {
+    return contradiction(spec, "unk_token \"" + shown(pieces.unknown) + "\"",
+                         "is not in the vocabulary");
+  }
+  return WordPieceModel(spec.vocabulary,
+                        {.unknown = *unknown,
+                         .prefix = pieces.prefix,
+                         .most_characters = pieces.most_characters});
+}
+
+// Every id has one token.
+Diagnostics check_ids(const TokenizerSpec& spec) {
+  std::unordered_map<TokenId, const std::string*> seen;
+  const auto clash = [&](const std::string& token, TokenId id) -> Diagnostics {
+    const auto [other, is_new] = seen.try_emplace(id, &token);
+    if (is_new || *other->second == token) return {};
+    return {contradiction(spec, "id " + std::to_string(id),
+                          "belongs to both \"" + shown(*other->second) +
+                              "\" and \"" + shown(token) + "\"")};
+  };
+  for (const auto& [token, id] : spec.vocabulary) {
+    if (Diagnostics errors = clash(token, id); !errors.empty()) return errors;
+  }
+  for (const AddedToken& token : spec.added) {
+    Diagnostics errors = clash(token.content, token.id);
+    if (!errors.empty()) return errors;
+  }
+  return {};
+}
+
+std::string normalized(std::string_view text, const Normalizer& normalizer) {
+  if (const auto* bert = std::get_if<BertNormalizer>(&normalizer)) {
+    return bert_normalized(text, *bert);
+  }
+  if (std::holds_alternative<Nfc>(normalizer)) return nfc(text);
+  return std::string(text);
+}
+
+std::vector<AddedToken> added_of(const TokenizerSpec& spec, bool in_normal) {
+  std::vector<AddedToken> tokens;
+  for (AddedToken token : spec.added) {
+    if (token.normalized != in_normal) continue;
+    if (in_normal) token.content = normalized(token.content, spec.normalizer);
+    tokens.push_back(std::move(token));
+  }
+  return tokens;
+}
+
+// All that decides which ids a text gets.
+std::uint64_t hash_of_spec(const TokenizerSpec& spec) {
+  std::uint64_t hash = hash_of("tokenizer");
+  const auto add = [&](std::string_view text) {
+    hash = hash_of(text, hash_of(std::to_string(text.size()) + ":", hash));
+  };
+  std::vector<std::pair<TokenId, std::string_view>> tokens;
+  for (const auto& [token, id] : spec.vocabulary)
+    tokens.emplace_back(id, token);
+  std::sort(tokens.begin(), tokens.end());
+  for (const auto& [id, token] : tokens) {
+    add(std::to_string(id));
+    add(token);
+  }
+  for (const AddedToken& token : spec.added) {
+    add(std::to_string(token.id));
+    add(token.content);
+    add(std::to_string(token.lstrip + 2 * token.rstrip + 4 * token.normalized));
+  }
+  add(std::to_string(spec.normalizer.index()));
+  if (const auto* bert = std::get_if<BertNormalizer>(&spec.normalizer)) {
+    add(std::to_string(bert->clean_text + 2 * bert->handle_chinese_chars +
+                       4 * bert->strip_accents + 8 * bert->lowercase));
+  }
+  if (const auto* bpe = std::get_if<BpeSpec>(&spec.model)) {
+    for (const auto& [left, right] : bpe->merges) {
+      add(left);
+      add(right);
+    }
+    add(std::to_string(static_cast<int>(bpe->pattern)));
+    add(std::to_string(bpe->add_prefix_space + 2 * bpe->ignore_merges +
+                       4 * bpe->fuse_unknown));
+    add(bpe->unknown);
+  } else {
+    const auto& pieces = std::get<WordPieceSpec>(spec.model);
+    add(pieces.unknown);
+    add(pieces.prefix);
+    add(std::to_string(pieces.most_characters));
+  }
+  return hash;
+}
+
+void replace_all(std::string& text, std::string_view from,
+                 std::string_view to) {
+  size_t at = 0;
+  while ((at = text.find(from, at)) != std::string::npos) {
+    text.replace(at, from.size(), to);
+    at += to.size();
+  }
+}
+
+// What Hugging Face takes out of decoded English, token by token.
+void clean_up(std::string& text) {
+  constexpr std::pair<const char*, const char*> kChanges[] = {
+      {" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
+      {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
+      {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+  for (const auto& [from, to] : kChanges) replace_all(text, from, to);
+}
+
+std::string joined_pieces(const std::vector<std::string>& tokens,
+                          const WordPieceSpec& pieces) {
+  std::string text;
+  for (const std::string& token : tokens) {
+    std::string part = token;
+    if (!text.empty() || &token != &tokens.front()) {
+      if (token.starts_with(pieces.prefix)) {
+        part = token.substr(pieces.prefix.size());
+      } else {
+        part = " " + token;
+      }
+    }
+    if (pieces.cleanup) clean_up(part);
+    text += part;
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<Tokenizer> Tokenizer::make(const TokenizerSpec& spec) {
+  if (Diagnostics errors = check_ids(spec); !errors.empty()) return errors;
+  if (const auto* bpe = std::get_if<BpeSpec>(&spec.model)) {
+    Result<BpeModel> model = make_bpe(spec, *bpe);
+    if (!model) return model.errors();
+    return Tokenizer(spec, {.merge = std::move(model).value(),
+                            .pattern = bpe->pattern,
+                            .add_prefix_space = bpe->add_prefix_space});
+  }
+  Result<WordPieceModel> model =
+      make_word_pieces(spec, std::get<WordPieceSpec>(spec.model));
+  if (!model) return model.errors();
+  return Tokenizer(spec, {.merge = std::move(model).value()});
+}
+
+Tokenizer::Tokenizer(const TokenizerSpec& spec, Model model)
+    : model_(std::move(model)),
+      normalizer_(spec.normalizer),
+      raw_added_(added_of(spec, false)),
+      normalized_added_(added_of(spec, true)),
+      hash_(hash_of_spec(spec)) {
+  const auto add = [&](TokenId id, const std::string& text) {
+    texts_[id] = text;
+    num_ids_ = std::max(num_ids_, std::uint64_t{id} + 1);
+  };
+  const bool bytes = model_.pattern.has_value();
+  for (const auto& [token, id] : spec.vocabulary) {
+    add(id, bytes ? bytes_of_letters(token).value_or(token) : token);
+  }
+  for (const AddedToken& token : spec.added) add(token.id, token.content);
+  if (!bytes) word_pieces_ = std::get<WordPieceSpec>(spec.model);
+  // Cuts lie beside blanks and line ends, which nothing may change or take.
+  const bool blanks_stay =
+      !bytes || !std::holds_alternative<BertNormalizer>(normalizer_);
+  may_cut_ = blanks_stay && !model_.add_prefix_space &&
+             !raw_added_.touches_spaces() &&
+             !normalized_added_.touches_spaces();
+  if (!spec.end_of_text.empty()) {
+    end_of_document_ = find_token(spec, spec.end_of_text);
+  }
+  for (const char* name : kEndNames) {
+    if (!end_of_document_) end_of_document_ = find_token(spec, name);
+  }
+}
+
+std::string Tokenizer::decode(std::span<const TokenId> ids) const {
+  std::vector<std::string> tokens;
+  for (const TokenId id : ids) {
+    const auto found = texts_.find(id);
+    if (found != texts_.end()) tokens.push_back(found->second);
+  }
+  return word_pieces_ ? joined_pieces(tokens, *word_pieces_) : join(tokens, "");
+}
+
+size_t Tokenizer::last_cut(std::string_view text) const {
+  return may_cut_ ? last_cut_of(text) : 0;
+}
+
+void Encoder::encode(std::string_view text, std::vector<TokenId>& ids) {
+  tokenizer_.raw_added_.split(
+      repaired(text, repaired_),
+      {.text = [&](std::string_view part) { encode_unmarked(part, ids); },
+       .token = [&](TokenId id) { ids.push_back(id); }});
+}
+
+void Encoder::encode_unmarked(std::string_view text,
+                              std::vector<TokenId>& ids) {
+  const Normalizer& normalizer = tokenizer_.normalizer_;
+  const bool stays =
+      std::holds_alternative<std::monostate>(normalizer) ||
+      (std::holds_alternative<Nfc>(normalizer) && !may_need_nfc(text));
+  if (!stays) {
+    normalized_ = normalized(text, normalizer);
+    text = normalized_;
+  }
+  tokenizer_.normalized_added_.split(
+      text, {.text = [&](std::string_view part) { encode_words(part, ids); },
+             .token = [&](TokenId id) { ids.push_back(id); }});
+}
+
+void Encoder::encode_words(std::string_view text, std::vector<TokenId>& ids) {
+  const Tokenizer::Model& model = tokenizer_.model_;
+  if (!model.pattern) {
+    for (size_t at = 0; at < text.size();) {
+      const std::string_view word = next_bert_word(text, at);
+      if (!word.empty()) encode_word(word, ids);
+    }
+    return;
+  }
+  if (model.add_prefix_space && !text.starts_with(' ')) {
+    text = prefixed_ = " " + std::string(text);
+  }
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = word_end(*model.pattern, text, at);
+    encode_word(text.substr(at, end - at), ids);
+    at = end;
+  }
+}
+
+void Encoder::encode_word(std::string_view word, std::vector<TokenId>& ids) {
+  const auto encode = [&](const auto& model) { model.encode(word, ids); };
+  if (word.size() > WordCache::kLongestWord) {
+    std::visit(encode, tokenizer_.model_.merge);
+    return;
+  }
+  const WordCache::Key key = WordCache::key_of(word);
+  if (cache_.find(key, ids)) return;
+  const size_t first = ids.size();
+  std::visit(encode, tokenizer_.model_.merge);
+  cache_.keep(key, std::span(ids).subspan(first));
+}
+
+}  // namespace chimera

@@ -1,0 +1,37 @@
+// WordPiece: the longest token that a word starts with, then the longest that
+// goes on, and so to its end. A word that cannot be covered is unknown.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "chimera/tokenizer/bpe.h"
+
+namespace chimera {
+
+struct WordPieceOptions {
+  TokenId unknown = 0;
+  std::string prefix = "##";     // of tokens that go on
+  size_t most_characters = 100;  // longer words are unknown
+};
+
+class WordPieceModel {
+ public:
+  WordPieceModel(std::unordered_map<std::string, TokenId> tokens,
+                 WordPieceOptions options);
+
+  // Appends the tokens of a word. REQUIRES: !word.empty(), sound UTF-8.
+  void encode(std::string_view word, std::vector<TokenId>& ids) const;
+
+ private:
+  // REQUIRES: ids.empty().
+  bool cover(std::string_view word, std::vector<TokenId>& ids) const;
+
+  std::unordered_map<std::string, TokenId> tokens_;
+  WordPieceOptions options_;
+  size_t longest_ = 0;  // bytes of the longest token
+};
+
+}  // namespace chimera
