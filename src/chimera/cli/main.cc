@@ -35,6 +35,7 @@ int run(int argc, char** argv) {
   add_check_command(program);
   add_simulate_command(program);
   add_plan_command(program);
+  add_tokenize_command(program);
   add_train_command(program);
   add_verify_command(program);
   add_checkpoint_command(program);

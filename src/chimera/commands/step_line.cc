@@ -5,8 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <iostream>
+
+#include "chimera/cli/console.h"
 
 namespace chimera {
 namespace {
@@ -16,15 +17,6 @@ double peak_memory_gb() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<double>(usage.ru_maxrss) / 1e6;
-}
-
-std::string time_text(double seconds) {
-  const long whole = std::lround(seconds);
-  if (whole >= 3600) {
-    return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60,
-                       whole % 60);
-  }
-  return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
 // 950, 12.3k, 4.56M.

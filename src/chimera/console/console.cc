@@ -1,8 +1,10 @@
 #include "chimera/console/console.h"
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <iostream>
 
@@ -35,6 +37,15 @@ int stdout_columns() {
   if (isatty(STDOUT_FILENO) == 0) return 0;
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 80;
   return size.ws_col;
+}
+
+std::string time_text(double seconds) {
+  const long whole = std::lround(seconds);
+  if (whole >= 3600) {
+    return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60,
+                       whole % 60);
+  }
+  return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
 }  // namespace chimera

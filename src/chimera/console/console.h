@@ -20,4 +20,7 @@ int print_errors(const Diagnostics& errors);
 // Columns of the terminal on stdout; 0 if it is none.
 [[nodiscard]] int stdout_columns();
 
+// "1:02:03", or "2:03" below an hour.
+[[nodiscard]] std::string time_text(double seconds);
+
 }  // namespace chimera

@@ -1,0 +1,28 @@
+// The bytes of a file, unpacked while they are read.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "chimera/base/result.h"
+#include "chimera/tokenizer/corpus/input_files.h"
+
+namespace chimera {
+
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  // Fills `out` from its start; gives how many bytes, 0 at the end. Refuses a
+  // file that cannot be read or that is damaged. REQUIRES: !out.empty().
+  [[nodiscard]] virtual Result<size_t> read(std::span<char> out) = 0;
+  // How many bytes of the stored file were used so far.
+  [[nodiscard]] virtual std::int64_t position() const = 0;
+};
+
+// Refuses what cannot be opened, and text that is packed or binary by its first
+// bytes.
+[[nodiscard]] Result<std::unique_ptr<ByteSource>> open_bytes(
+    const InputFile& file);
+
+}  // namespace chimera

@@ -1,0 +1,27 @@
+// The files of a corpus: what they are is told by the ends of their names.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "chimera/base/result.h"
+
+namespace chimera {
+
+enum class Compression : std::uint8_t { kNone, kGzip, kZstd };
+
+struct InputFile {
+  std::string path;
+  bool is_jsonl = false;  // .jsonl: each line's "text"; else one document
+  Compression compression = Compression::kNone;  // .gz, .zst behind that
+  std::int64_t bytes = 0;                        // as stored
+};
+
+// The files that the paths name, in their order; those of a directory, and of
+// all below it, sorted by name, without those whose name starts with a dot.
+// Refuses what is not there and what is no text by its name.
+[[nodiscard]] Result<std::vector<InputFile>> find_inputs(
+    const std::vector<std::string>& paths);
+
+}  // namespace chimera

@@ -1,0 +1,41 @@
+// A piece of a corpus to bytes of the output.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "chimera/base/result.h"
+#include "chimera/tokenizer/corpus/piece_reader.h"
+#include "chimera/tokenizer/tokenizer.h"
+
+namespace chimera {
+
+struct EncodedPiece {
+  std::string bytes;  // little-endian ids
+  std::int64_t tokens = 0;
+  std::int64_t documents = 0;  // that end in it
+  std::int64_t position = 0;   // as the piece's
+  Diagnostics errors;          // of the first ten lines that have one
+};
+
+class PieceEncoder {
+ public:
+  explicit PieceEncoder(const Tokenizer& tokenizer);
+
+  [[nodiscard]] EncodedPiece encode(const Piece& piece);
+
+ private:
+  void encode_line(const Piece& piece, std::string_view line,
+                   std::int64_t number, EncodedPiece& out);
+  void end_document(EncodedPiece& out);
+
+  const Tokenizer& tokenizer_;
+  Encoder encoder_;
+  std::vector<TokenId> ids_;
+};
+
+// Whether ids take four bytes instead of two.
+[[nodiscard]] bool needs_wide_ids(const Tokenizer& tokenizer);
+
+}  // namespace chimera

@@ -1,0 +1,52 @@
+// A corpus as a row of pieces that can be encoded apart, each about a megabyte:
+// part of a document, or lines of JSONL. Where the pieces are cut depends on
+// the files and the tokenizer alone.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chimera/base/result.h"
+#include "chimera/tokenizer/corpus/byte_source.h"
+#include "chimera/tokenizer/corpus/input_files.h"
+#include "chimera/tokenizer/tokenizer.h"
+
+namespace chimera {
+
+struct Piece {
+  std::string bytes;
+  const InputFile* file = nullptr;
+  bool ends_document = false;   // text only
+  std::int64_t first_line = 1;  // JSONL only
+  std::int64_t position = 0;    // stored bytes of all files used up to its end
+};
+
+class PieceReader {
+ public:
+  // REQUIRES: both outlive this.
+  PieceReader(const std::vector<InputFile>& files, const Tokenizer& tokenizer)
+      : files_(files), tokenizer_(tokenizer) {}
+
+  // The next piece; nullopt at the end. Memory grows beyond a piece only while
+  // a document has no place to cut, or a line of JSONL no end.
+  [[nodiscard]] Result<std::optional<Piece>> next();
+
+ private:
+  [[nodiscard]] Diagnostics fill(size_t size);
+  [[nodiscard]] size_t cut() const;
+  [[nodiscard]] Piece take(size_t size);
+
+  const std::vector<InputFile>& files_;
+  const Tokenizer& tokenizer_;
+  size_t at_ = 0;  // the file that is read
+  std::unique_ptr<ByteSource> source_;
+  std::string buffer_;    // read, and not given yet
+  bool is_over_ = false;  // the file, behind the buffer
+  std::int64_t line_ = 1;
+  std::int64_t used_ = 0;  // stored bytes of the files before
+};
+
+}  // namespace chimera

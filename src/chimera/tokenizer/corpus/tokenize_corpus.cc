@@ -1,0 +1,168 @@
+#include "chimera/tokenizer/corpus/tokenize_corpus.h"
+
+#include <fmt/format.h>
+
+#include <condition_variable>
+#include <exception>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "chimera/base/files.h"
+#include "chimera/tokenizer/corpus/piece_encoder.h"
+#include "chimera/tokenizer/corpus/piece_reader.h"
+
+namespace chimera {
+namespace {
+
+// Threads that take the next piece, encode it and give it back. Pieces are
+// written in their order; a thread that is far ahead of the writing waits, so
+// that memory stays bounded.
+class CorpusJob {
+ public:
+  CorpusJob(const std::vector<InputFile>& files, const Tokenizer& tokenizer,
+            const CorpusOptions& options, WholeFile& output)
+      : tokenizer_(tokenizer),
+        options_(options),
+        reader_(files, tokenizer),
+        output_(output),
+        most_ahead_(4 * static_cast<size_t>(options.num_threads)) {
+    for (const InputFile& file : files) progress_.total += file.bytes;
+  }
+
+  void run() {
+    {
+      std::vector<std::jthread> threads;
+      for (int i = 1; i < options_.num_threads; ++i) {
+        threads.emplace_back([this] { work(); });
+      }
+      work();
+    }
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+  [[nodiscard]] const Diagnostics& errors() const { return errors_; }
+  [[nodiscard]] const CorpusSummary& summary() const { return summary_; }
+
+ private:
+  void work() {
+    try {
+      PieceEncoder encoder(tokenizer_);
+      size_t index = 0;
+      while (std::optional<Piece> piece = take(index)) {
+        EncodedPiece encoded = encoder.encode(*piece);
+        const std::lock_guard lock(mutex_);
+        deliver(index, std::move(encoded));
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+      stop();
+    }
+  }
+
+  // The next piece and its number; nullopt: there is no more to do.
+  std::optional<Piece> take(size_t& index) {
+    const std::lock_guard reading(reader_mutex_);
+    {
+      std::unique_lock lock(mutex_);
+      room_.wait(lock, [&] {
+        return stopped_ || next_taken_ < next_written_ + most_ahead_;
+      });
+      if (stopped_) return std::nullopt;
+      index = next_taken_++;
+    }
+    Result<std::optional<Piece>> piece = reader_.next();
+    if (piece.ok()) return std::move(piece).value();
+    const std::lock_guard lock(mutex_);
+    deliver(index, {.errors = piece.errors()});
+    return std::nullopt;
+  }
+
+  // REQUIRES: mutex_ is held.
+  void deliver(size_t index, EncodedPiece piece) {
+    finished_.emplace(index, std::move(piece));
+    while (!stopped_ && !finished_.empty() &&
+           finished_.begin()->first == next_written_) {
+      write(finished_.begin()->second);
+      finished_.erase(finished_.begin());
+      ++next_written_;
+    }
+    room_.notify_all();
+  }
+
+  void write(const EncodedPiece& piece) {
+    if (!piece.errors.empty()) {
+      errors_ = piece.errors;
+      stop();
+      return;
+    }
+    output_.write(piece.bytes);
+    summary_.tokens += piece.tokens;
+    summary_.documents += piece.documents;
+    progress_.tokens = summary_.tokens;
+    progress_.bytes = piece.position;
+    if (options_.on_progress) options_.on_progress(progress_);
+  }
+
+  void stop() {
+    stopped_ = true;
+    room_.notify_all();
+  }
+
+  const Tokenizer& tokenizer_;
+  const CorpusOptions& options_;
+
+  std::mutex reader_mutex_;  // taken before mutex_
+  PieceReader reader_;       // guarded by reader_mutex_
+
+  std::mutex mutex_;  // guards all below
+  std::condition_variable room_;
+  WholeFile& output_;
+  const size_t most_ahead_;
+  size_t next_taken_ = 0, next_written_ = 0;
+  std::map<size_t, EncodedPiece> finished_;  // not written yet
+  bool stopped_ = false;
+  std::exception_ptr failure_;
+  Diagnostics errors_;
+  CorpusSummary summary_;
+  CorpusProgress progress_;
+};
+
+std::string description(const CorpusSummary& summary,
+                        const Tokenizer& tokenizer) {
+  const auto end = tokenizer.end_of_document();
+  return fmt::format(
+      "{{\n  \"format\": \"chimera-corpus-1\",\n  \"dtype\": \"{}\",\n"
+      "  \"tokens\": {},\n  \"documents\": {},\n  \"vocab\": {},\n"
+      "  \"end_of_document\": {},\n  \"tokenizer_hash\": \"{:016x}\"\n}}\n",
+      summary.wide ? "uint32" : "uint16", summary.tokens, summary.documents,
+      tokenizer.num_ids(), end ? std::to_string(*end) : "null",
+      tokenizer.hash());
+}
+
+}  // namespace
+
+std::string description_path(const std::string& output) {
+  return std::filesystem::path(output).replace_extension(".json").string();
+}
+
+Result<CorpusSummary> tokenize_corpus(const std::vector<InputFile>& files,
+                                      const Tokenizer& tokenizer,
+                                      const CorpusOptions& options) {
+  WholeFile output(options.output);
+  CorpusJob job(files, tokenizer, options, output);
+  job.run();
+  if (!job.errors().empty()) return job.errors();
+  CorpusSummary summary = job.summary();
+  summary.wide = needs_wide_ids(tokenizer);
+  // An old description must not stand beside a new corpus.
+  std::error_code ignored;
+  std::filesystem::remove(description_path(options.output), ignored);
+  output.finish();
+  write_file(description_path(options.output), description(summary, tokenizer));
+  return summary;
+}
+
+}  // namespace chimera
