@@ -74,9 +74,10 @@ def broken_bytes(rng, length):
 
 
 def every_code_point(step=1, offset=0):
-    """Each code point between letters, blanks, numbers and line ends."""
-    codes = [c for c in range(offset, 0x110000, step)
-             if not 0xD800 <= c < 0xE000]
+    """Each code point between letters, blanks, numbers and line ends: each of
+    the planes that have characters, and one of 61 in the others."""
+    codes = [*range(offset, 0x32000, step), *range(0x32000, 0x110000, 61)]
+    codes = [c for c in codes if not 0xD800 <= c < 0xE000]
     for first in range(0, len(codes), 512):
         yield "".join(f"a{c}b {c} 1{c}2\n{c}\n'{c} A{c}{c}"
                       for c in map(chr, codes[first:first + 512]))

@@ -195,6 +195,66 @@ class Differences(unittest.TestCase):
             with self.subTest(name):
                 self.compare(name, texts if FULL else texts[::10])
 
+    def test_broken_utf8(self):
+        rng = random.Random(3)
+        for name in ("gpt2", "qwen", "bert-uncased"):
+            tokenizer = style(name)
+            tokenizer.save(str(self.folder / "tokenizer.json"))
+            data = strange_text.broken_bytes(rng, 1 << 21 if FULL else 20000)
+            packed = self.folder / "broken.txt.gz"
+            packed.write_bytes(gzip.compress(data))
+            got, about = self.ids(self.folder / "tokenizer.json", packed)
+            want = tokenizer.encode(data.decode("utf-8", "replace"),
+                                    add_special_tokens=False).ids
+            if about["end_of_document"] is not None:
+                want.append(about["end_of_document"])
+            self.assertEqual(got.tolist(), want, name)
+
+    def test_gpt2_files(self):
+        tokenizer = style("gpt2")
+        tokenizer.model.save(str(self.folder))
+        texts = strange_text.documents(4, 50)
+        got, _ = self.ids(self.folder, self.jsonl(texts))
+        want = [i for t in texts for i in [*tokenizer.encode(t).ids, 0]]
+        self.assertEqual(got.tolist(), want)
+
+    def test_bert_files(self):
+        for lower in (True, False):
+            tokenizer = style("bert-uncased" if lower else "bert-cased")
+            tokenizer.model.save(str(self.folder))
+            (self.folder / "tokenizer_config.json").write_text(
+                json.dumps({"do_lower_case": lower}))
+            texts = strange_text.documents(5, 50)
+            got, about = self.ids(self.folder / "vocab.txt", self.jsonl(texts))
+            want = [i for t in texts for i in tokenizer.encode(t).ids]
+            self.assertEqual(got.tolist(), want)
+            self.assertIsNone(about["end_of_document"])
+
+    def test_saved_directories(self):
+        """What save_pretrained of transformers writes."""
+        from transformers import PreTrainedTokenizerFast
+        texts = strange_text.documents(6, 50)
+        for name, end in (("llama", "<|end_of_text|>"), ("qwen", "<|im_end|>")):
+            tokenizer = PreTrainedTokenizerFast(
+                tokenizer_object=style(name), eos_token=end)
+            tokenizer.save_pretrained(self.folder)
+            got, about = self.ids(self.folder, self.jsonl(texts))
+            self.assertEqual(about["end_of_document"], tokenizer.eos_token_id)
+            want = [i for t in texts for i in
+                    [*tokenizer.encode(t, add_special_tokens=False),
+                     tokenizer.eos_token_id]]
+            self.assertEqual(got.tolist(), want)
+
+    @unittest.skipUnless(FULL, "asks for every code point: a minute")
+    def test_the_table_is_what_tokenizers_says(self):
+        tables = "src/chimera/tokenizer/unicode_tables.inc"
+        written = self.folder / "tables.inc"
+        subprocess.run([sys.executable,
+                        strange_text.ROOT / "tools/unicode_tables.py", written],
+                       check=True)
+        self.assertEqual(written.read_text(),
+                         (strange_text.ROOT / tables).read_text())
+
 
 if __name__ == "__main__":
     unittest.main()
