@@ -131,6 +131,13 @@ def run(*arguments):
 
 
 class Differences(unittest.TestCase):
+    compared = {}  # bytes of text, by style
+
+    @classmethod
+    def tearDownClass(cls):
+        print("compared:", ", ".join(f"{name} {size / 1e6:.1f} MB"
+                                     for name, size in cls.compared.items()))
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -173,6 +180,8 @@ class Differences(unittest.TestCase):
                           f"{part[max(first - 3, 0):first + 3]}")
             at += len(want)
         self.assertEqual(at, len(got))
+        self.compared[name] = self.compared.get(name, 0) + sum(
+            len(text.encode()) for text in texts)
 
     def test_strange_text(self):
         texts = strange_text.documents(2, 12000 if FULL else 200)

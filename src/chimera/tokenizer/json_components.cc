@@ -88,14 +88,14 @@ std::optional<SplitPattern> split_pattern(JsonReader& reader,
   const auto pattern = known_pattern(regex);
   if (!pattern) {
     refuse_unsupported(reader, "the pattern \"" + shown(regex) + "\"",
-                       "the patterns of GPT-2, Llama 3 and Qwen are");
+                       "supported: the patterns of GPT-2, Llama 3 and Qwen");
   }
   if (text_of(split, "behavior") != "Isolated" ||
       is_on(split, "invert", false)) {
     refuse_unsupported(reader,
                        "Split with behavior \"" +
                            shown(text_of(split, "behavior")) + "\" or invert",
-                       "\"Isolated\" is");
+                       "supported: \"Isolated\", without invert");
   }
   return pattern;
 }
@@ -133,8 +133,8 @@ std::optional<PreTokenizer> pre_tokenizer_of(JsonReader& reader,
       "pre_tokenizer " + shown(component.type) +
           (names.empty() ? "" : " of " + join(names, ", ")) +
           (whole ? " without a pattern" : ""),
-      "ByteLevel, Split before ByteLevel (use_regex and add_prefix_space "
-      "false), and BertPreTokenizer are");
+      "supported: BertPreTokenizer, ByteLevel, and Split before a ByteLevel "
+      "whose use_regex and add_prefix_space are false");
   return std::nullopt;
 }
 
@@ -155,7 +155,7 @@ Normalizer read_normalizer(JsonReader& reader) {
   }
   if (read.type != "BertNormalizer") {
     refuse_unsupported(reader, "normalizer " + shown(read.type),
-                       "NFC, BertNormalizer and none are");
+                       "supported: NFC, BertNormalizer, none");
     return {};
   }
   check_keys(
@@ -172,7 +172,7 @@ Normalizer read_normalizer(JsonReader& reader) {
 std::optional<PreTokenizer> read_pre_tokenizer(JsonReader& reader) {
   if (reader.null()) {
     refuse_unsupported(reader, "a file without a pre_tokenizer",
-                       "ByteLevel and BertPreTokenizer are");
+                       "supported: ByteLevel, BertPreTokenizer");
     return std::nullopt;
   }
   const Component read = read_component(reader, "pre_tokenizer", 0);
@@ -186,7 +186,7 @@ Decoder read_decoder(JsonReader& reader) {
   if (reader.failed()) return {};
   if (read.type != "ByteLevel" && read.type != "WordPiece") {
     refuse_unsupported(reader, "decoder " + shown(read.type),
-                       "ByteLevel and WordPiece are");
+                       "supported: ByteLevel, WordPiece");
   }
   return {.type = read.type, .cleanup = is_on(read, "cleanup", true)};
 }

@@ -61,7 +61,7 @@ void read_absent(JsonReader& reader, const std::string& key) {
                       : first == 'n' ? reader.null()
                                      : reader.real(key).value_or(0) == 0;
   if (!absent) {
-    refuse_unsupported(reader, "a model with " + key, "without it is");
+    refuse_unsupported(reader, "a model with " + key, "only without it");
   }
 }
 
@@ -95,7 +95,7 @@ void read_model_key(JsonReader& reader, const std::string& key,
     read_absent(reader, key);
   } else {
     refuse_unsupported(reader, "a model with \"" + shown(key) + "\"",
-                       "BPE and WordPiece without it are");
+                       "only without it");
     reader.skip();
   }
 }
@@ -111,10 +111,10 @@ ModelFields read_model(JsonReader& reader, Diagnostics& errors) {
   if (out.type != "BPE" && out.type != "WordPiece") {
     errors.resize(before);  // what is wrong in it is not the point
     refuse_unsupported(reader, "model " + shown(out.type),
-                       "byte-level BPE and WordPiece are");
+                       "supported: byte-level BPE, WordPiece");
   } else if (out.type == "BPE" && !out.prefix.value_or("").empty()) {
     refuse_unsupported(reader, "BPE with continuing_subword_prefix",
-                       "without it is");
+                       "only without it");
   }
   return out;
 }
@@ -161,7 +161,7 @@ void check_document(const Document& document, const std::string& file,
   }
   if (!document.has_words) {
     refuse("E706", "a file without a pre_tokenizer", "is not supported",
-           "ByteLevel and BertPreTokenizer are");
+           "supported: ByteLevel, BertPreTokenizer");
   }
   if (!document.words || !errors.empty()) return;
   const bool bytes = document.words->pattern.has_value();
@@ -169,13 +169,13 @@ void check_document(const Document& document, const std::string& file,
   if ((document.model.type == "BPE") != bytes) {
     refuse("E706", "model " + document.model.type + " with this pre_tokenizer",
            "is not supported",
-           "BPE with ByteLevel and WordPiece with BertPreTokenizer are");
+           "supported: BPE with ByteLevel, WordPiece with BertPreTokenizer");
   } else if (!document.decoder.type.empty() &&
              document.decoder.type != needed) {
     refuse("E706",
            "model " + document.model.type + " with decoder " +
                document.decoder.type,
-           "is not supported", "decoder " + needed + " is");
+           "is not supported", "supported: decoder " + needed);
   }
 }
 
@@ -227,7 +227,7 @@ AddedToken read_added_token(JsonReader& reader) {
     } else if (key == "single_word") {
       if (flag()) {
         refuse_unsupported(reader, "an added token with single_word",
-                           "without it is");
+                           "only without it");
       }
     } else {
       reader.skip();
