@@ -22,7 +22,11 @@ class Merging {
         index_(lowered),
         trace_(trace),
         last_compute_(trace.workers, kNone),
-        last_vote_(trace.workers, kNone) {}
+        last_vote_(trace.workers, kNone) {
+    for (const ActionList& list : lowered.actions) {
+      gated_.push_back(vote_gates_updates(list));
+    }
+  }
 
   void run() {
     for (int at = 0; at < static_cast<int>(trace_.events.size()); ++at) {
@@ -67,6 +71,7 @@ class Merging {
         cause = later(cause, found(sums_, {static_cast<size_t>(group.id),
                                            event.worker, event.step}));
       }
+      if (!gated_[event.worker % schedule_.workers()]) return cause;
       return later(cause, last_vote_[event.worker]);
     }
     if (!is_compute(action.op)) return cause;
@@ -110,6 +115,7 @@ class Merging {
   const Schedule& schedule_;
   MicroIndex index_;
   Trace& trace_;
+  std::vector<bool> gated_;                 // [worker]: updates wait for votes
   std::vector<std::int32_t> last_compute_;  // [rank]
   std::vector<std::int32_t> last_vote_;     // [rank]
   std::map<Key, std::int32_t> made_;        // by compute

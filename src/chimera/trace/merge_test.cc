@@ -47,6 +47,24 @@ TEST(MergeRanks, OrdersByTimeAndFindsCauses) {
   EXPECT_EQ(makespan(trace), 8);
 }
 
+// The vote of the step before may still be open when an update starts that does
+// not wait for it.
+TEST(MergeRanks, UpdateWaitsForVoteOnlyWhereItIsGated) {
+  const Action update{.op = Op::kU, .stage = 0};
+  for (const bool gated : {false, true}) {
+    const Schedule schedule = lower(
+        make_schedule({.scheme = "gpipe", .depth = 1, .micros = 1}).value(),
+        {.vote_gates_update = gated});
+    const Trace trace =
+        merge_ranks(schedule,
+                    {{event({.op = Op::kN}, 0, 0, 3), event(kF0, 0, 1, 2),
+                      event(update, 0, 3, 4)}},
+                    1);
+    EXPECT_EQ(trace.events[2].action.op, Op::kU);
+    EXPECT_EQ(trace.events[2].cause, gated ? 0 : 1);
+  }
+}
+
 // Schedules count workers within a copy, a trace over all.
 TEST(MergeRanks, NamesPeersByRank) {
   Schedule schedule = two_stages();
