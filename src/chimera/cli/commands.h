@@ -11,6 +11,7 @@ void add_schemes_command(Command& program);
 void add_check_command(Command& program);
 void add_simulate_command(Command& program);
 void add_checkpoint_command(Command& program);
+void add_report_command(Command& program);
 void add_plan_command(Command& program);
 void add_tokenize_command(Command& program);
 void add_init_command(Command& program);

@@ -1,0 +1,13 @@
+// The files of assets/, as the build puts them into the library
+// (cmake/EmbedAssets.cmake).
+#pragma once
+
+#include <string_view>
+
+namespace chimera {
+
+extern const std::string_view kPageFrame;   // page.html
+extern const std::string_view kPageStyle;   // page.css
+extern const std::string_view kPageScript;  // all *.js, in order of name
+
+}  // namespace chimera

@@ -1,0 +1,386 @@
+// The curves: one chart each, all with the same visible steps and the same
+// marks. Every point is a real one of the run (groups keep lowest and highest).
+
+const CHART_HEIGHT = 190;
+const CHART_LEFT = 58;
+const CHART_BOTTOM = 20;
+const CHART_TOP = 10;
+
+// A curve's points as the data stores them.
+function readCurve(stored) {
+  return {group: stored.group, steps: accumulate(stored.steps), values: stored.values.slice()};
+}
+
+// Replaces the points from `stored.from` on.
+function updateCurve(curve, stored) {
+  const kept = lowerBound(curve.steps, stored.from);
+  curve.steps.length = kept;
+  curve.values.length = kept;
+  for (const step of accumulate(stored.steps)) curve.steps.push(step);
+  for (const value of stored.values) curve.values.push(value);
+  curve.group = stored.group;
+}
+
+// Mean of the past, each step counting `weight` times as much as the next.
+function smoothed(curve, weight) {
+  if (weight === 0) return curve.values;
+  let mean = 0;
+  let trust = 0;
+  return curve.values.map((value) => {
+    mean = weight * mean + (1 - weight) * value;
+    trust = weight * trust + (1 - weight);
+    return mean / trust;
+  });
+}
+
+class Chart {
+  constructor(name, board) {
+    this.name = name;
+    this.board = board;
+    this.scale = name.unit === '%' ? 100 : 1;
+    this.output = element('output');
+    this.canvas = element('canvas', {tabindex: '0', role: 'img'});
+    this.figure = element('figure', {class: 'card chart'},
+        element('figcaption', {}, element('b', {text: name.title + (name.unit ? ` (${name.unit})` : '')}), this.output),
+        this.canvas);
+    this.draw = drawOnce(() => this.drawNow());
+    this.listen();
+  }
+
+  listen() {
+    const {range} = this.board;
+    const zooming = addZooming(this.canvas, range, (x) => this.stepAt(x));
+    let start = null;
+    this.canvas.addEventListener('pointerdown', (event) => { start = event.offsetX; });
+    this.canvas.addEventListener('pointermove', (event) => {
+      const isDragging = start !== null && event.buttons === 1 && event.pointerType === 'mouse' && !zooming.isPinching();
+      this.selection = isDragging ? [start, event.offsetX] : null;
+      this.board.hover(this.stepAt(event.offsetX));
+    });
+    this.canvas.addEventListener('pointerup', (event) => {
+      const chosen = this.selection;
+      start = this.selection = null;
+      if (chosen && Math.abs(chosen[1] - chosen[0]) > 5) {
+        const [a, b] = chosen.map((x) => this.stepAt(x)).sort((x, y) => x - y);
+        range.show(a, b);
+      } else if (event.detail === 2) {
+        range.reset();
+      }
+    });
+    this.canvas.addEventListener('dblclick', () => range.reset());
+    this.canvas.addEventListener('pointerleave', () => {
+      start = this.selection = null;
+      this.board.hover(null);
+    });
+    this.canvas.addEventListener('keydown', (event) => {
+      const moves = {ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10};
+      if (event.key in moves) this.board.moveHover(moves[event.key]);
+      else if (!range.takeKey(event.key)) return;
+      event.preventDefault();
+    });
+  }
+
+  stepAt(x) {
+    const {range} = this.board;
+    const width = this.canvas.clientWidth - CHART_LEFT - 6;
+    return range.from + (x - CHART_LEFT) / width * (range.to - range.from);
+  }
+  xOf(step) {
+    const {range} = this.board;
+    const width = this.canvas.clientWidth - CHART_LEFT - 6;
+    return CHART_LEFT + (step - range.from) / (range.to - range.from) * width;
+  }
+
+  // Of what is visible: [curve, first, last, values] of each shown run.
+  visible() {
+    const {range} = this.board;
+    const lines = [];
+    this.board.runs.forEach((run, index) => {
+      const curve = run.curves[this.name.key];
+      if (!curve || !this.board.isShown[index]) return;
+      const first = Math.max(0, lowerBound(curve.steps, range.from) - 1);
+      const last = Math.min(curve.steps.length, lowerBound(curve.steps, range.to) + 1);
+      lines.push({curve, first, last, index, values: smoothed(curve, this.board.smoothing)});
+    });
+    return lines;
+  }
+
+  limits(lines) {
+    let low = Infinity;
+    let high = -Infinity;
+    for (const {curve, first, last} of lines) {
+      for (let i = first; i < last; ++i) {
+        const value = curve.values[i] * this.scale;
+        if (this.isLog && value <= 0) continue;
+        if (value < low) low = value;
+        if (value > high) high = value;
+      }
+    }
+    if (!(low <= high)) return null;
+    if (this.isLog) [low, high] = [Math.log10(low), Math.log10(high)];
+    const room = (high - low) * 0.06 || Math.abs(high) * 0.05 || 1;
+    return [low >= 0 && low - room < 0 && !this.isLog ? 0 : low - room, high + room];
+  }
+
+  drawNow() {
+    const context = prepareCanvas(this.canvas, CHART_HEIGHT);
+    this.isLog = this.board.isLog && this.name.unit === '';
+    const lines = this.visible();
+    const limits = this.limits(lines);
+    if (!limits) return;
+    const bottom = CHART_HEIGHT - CHART_BOTTOM;
+    const yOf = (value) => {
+      const place = this.isLog ? Math.log10(Math.max(value, 1e-300)) : value;
+      return bottom - (place - limits[0]) / (limits[1] - limits[0]) * (bottom - CHART_TOP);
+    };
+    this.drawAxes(context, limits, yOf);
+    context.save();
+    context.beginPath();
+    context.rect(CHART_LEFT, 0, this.canvas.clientWidth - CHART_LEFT, bottom);
+    context.clip();
+    this.drawMarks(context);
+    for (const line of lines) this.drawLine(context, line, yOf);
+    this.drawHover(context, lines, yOf);
+    context.restore();
+    this.canvas.setAttribute('aria-label', this.describe(lines));
+  }
+
+  drawAxes(context, limits, yOf) {
+    const {range} = this.board;
+    const bottom = CHART_HEIGHT - CHART_BOTTOM;
+    context.fillStyle = theme.colour('soft');
+    context.strokeStyle = theme.colour('grid');
+    context.textAlign = 'right';
+    context.textBaseline = 'middle';
+    for (const tick of roundTicks(limits[0], limits[1], 5)) {
+      const value = this.isLog ? 10 ** tick : tick;
+      const y = Math.round(yOf(value)) + 0.5;
+      context.beginPath();
+      context.moveTo(CHART_LEFT, y);
+      context.lineTo(this.canvas.clientWidth, y);
+      context.stroke();
+      context.fillText(formatNumber(value), CHART_LEFT - 6, y);
+    }
+    context.textBaseline = 'top';
+    context.textAlign = 'center';
+    for (const tick of roundTicks(range.from, range.to, this.canvas.clientWidth / 110)) {
+      if (tick !== Math.round(tick)) continue;
+      const x = this.xOf(tick);
+      if (x < CHART_LEFT) continue;
+      const text = tick.toLocaleString('en');
+      const most = this.canvas.clientWidth - context.measureText(text).width / 2;
+      context.fillText(text, Math.min(x, most), bottom + 6);
+    }
+  }
+
+  drawMarks(context) {
+    this.board.runs.forEach((run, index) => {
+      if (!this.board.isShown[index]) return;
+      for (const [step, kind] of run.marks) {
+        const x = Math.round(this.xOf(step)) + 0.5;
+        if (x < CHART_LEFT || kind === 'end') continue;
+        context.strokeStyle = context.fillStyle = markColour(kind);
+        context.globalAlpha = 0.5;
+        context.setLineDash([3, 3]);
+        context.beginPath();
+        context.moveTo(x, 6);
+        context.lineTo(x, CHART_HEIGHT - CHART_BOTTOM);
+        context.stroke();
+        context.setLineDash([]);
+        context.globalAlpha = 1;
+        context.beginPath();
+        context.moveTo(x - 4, 0);
+        context.lineTo(x + 4, 0);
+        context.lineTo(x, 7);
+        context.fill();
+      }
+    });
+  }
+
+  // Per pixel column: from its first point over lowest and highest to its last.
+  drawLine(context, {curve, first, last, index, values}, yOf) {
+    context.strokeStyle = theme.colour(`run-${index % 8}`);
+    context.lineWidth = 1.5;
+    context.lineJoin = 'round';
+    context.beginPath();
+    let column = null;
+    let low = 0;
+    let high = 0;
+    let end = 0;
+    const finish = () => {
+      if (low !== high) {
+        context.lineTo(column, low);
+        context.lineTo(column, high);
+      }
+      context.lineTo(column, end);
+    };
+    for (let i = first; i < last; ++i) {
+      const x = Math.round(this.xOf(curve.steps[i]) * 2) / 2;
+      const y = yOf(values[i] * this.scale);
+      if (x === column) {
+        low = Math.min(low, y);
+        high = Math.max(high, y);
+      } else {
+        if (column === null) context.moveTo(x, y);
+        else finish();
+        column = x;
+        low = high = y;
+      }
+      end = y;
+    }
+    if (column !== null) finish();
+    context.stroke();
+    if (last - first > 40) return;
+    context.fillStyle = context.strokeStyle;
+    for (let i = first; i < last; ++i) {
+      context.beginPath();
+      context.arc(this.xOf(curve.steps[i]), yOf(values[i] * this.scale), 2.5, 0, 7);
+      context.fill();
+    }
+  }
+
+  drawHover(context, lines, yOf) {
+    if (this.selection) {
+      const [a, b] = this.selection;
+      context.fillStyle = theme.colour('accent');
+      context.globalAlpha = 0.15;
+      context.fillRect(Math.min(a, b), 0, Math.abs(a - b), CHART_HEIGHT);
+      context.globalAlpha = 1;
+    }
+    const step = this.board.hovered;
+    this.output.textContent = '';
+    if (step === null) {
+      for (const line of lines) this.say(line, line.curve.values.length - 1, lines.length > 1);
+      return;
+    }
+    const x = Math.round(this.xOf(step)) + 0.5;
+    context.strokeStyle = theme.colour('soft');
+    context.beginPath();
+    context.moveTo(x, 0);
+    context.lineTo(x, CHART_HEIGHT);
+    context.stroke();
+    lines.forEach((line, at) => {
+      const nearest = this.nearest(line.curve, step);
+      context.fillStyle = theme.colour(`run-${line.index % 8}`);
+      context.beginPath();
+      context.arc(this.xOf(line.curve.steps[nearest]), yOf(line.values[nearest] * this.scale), 3.5, 0, 7);
+      context.fill();
+      if (at === 0) this.output.append(`step ${line.curve.steps[nearest].toLocaleString('en')}  `);
+      this.say(line, nearest, lines.length > 1);
+    });
+  }
+
+  nearest(curve, step) {
+    const right = Math.min(lowerBound(curve.steps, step), curve.steps.length - 1);
+    if (right === 0) return 0;
+    return step - curve.steps[right - 1] < curve.steps[right] - step ? right - 1 : right;
+  }
+
+  say({curve, index}, at, hasSwatch) {
+    const value = formatNumber(curve.values[at] * this.scale);
+    if (hasSwatch) this.output.append(' ', element('span', {class: `swatch run-${index % 8}`, style: {marginRight: '.2rem'}}));
+    this.output.append(value);
+  }
+
+  describe(lines) {
+    const texts = lines.map(({curve, index}) => {
+      const values = curve.values;
+      const show = (value) => formatNumber(value * this.scale);
+      const low = values.reduce((a, b) => Math.min(a, b), Infinity);
+      return `${this.board.runs[index].name}: ${show(values[0])} at step ${curve.steps[0]}, ` +
+          `${show(values[values.length - 1])} at step ${curve.steps[curve.steps.length - 1]}, lowest ${show(low)}`;
+    });
+    return `${this.name.title}. ${texts.join('. ')}. Keys: arrows move, plus and minus zoom, 0 shows all.`;
+  }
+}
+
+function markColour(kind) {
+  const colours = {fault: 'bad', warning: 'warn', save: 'good', resume: 'good', replan: 'accent'};
+  return theme.colour(colours[kind] || 'soft');
+}
+
+// All charts, what they show and what the pointer is at.
+class CurveBoard {
+  constructor(runs, curveNames) {
+    this.runs = runs;
+    this.isShown = runs.map(() => true);
+    this.smoothing = 0;
+    this.isLog = false;
+    this.hovered = null;
+    this.range = new Range(0, this.lastStep());
+    this.charts = curveNames
+        .filter((name) => runs.some((run) => name.key in run.curves))
+        .map((name) => new Chart(name, this));
+    this.range.onChange(() => this.draw());
+    theme.onChange(() => this.draw());
+  }
+  lastStep() {
+    return Math.max(1, ...this.runs.map((run) => run.steps));
+  }
+  // After points were added.
+  grow() {
+    this.range.setLimits(0, this.lastStep());
+    this.status.textContent = this.groupsText();
+    this.draw();
+  }
+  draw() {
+    for (const chart of this.charts) chart.draw();
+  }
+  hover(step) {
+    this.hovered = step;
+    this.markText.textContent = step === null ? '' : this.marksNear(step);
+    this.draw();
+  }
+  moveHover(by) {
+    const span = this.range.to - this.range.from;
+    const now = this.hovered === null ? this.range.from : this.hovered;
+    const step = Math.round(now + by * Math.max(1, span / 200));
+    this.hover(Math.min(Math.max(step, this.range.from), this.range.to));
+    const outputs = this.charts.map((chart) => `${chart.name.title} ${chart.output.textContent}`);
+    requestAnimationFrame(() => { this.spoken.textContent = outputs.join(', '); });
+  }
+  marksNear(step) {
+    const near = (this.range.to - this.range.from) / 120;
+    const texts = [];
+    this.runs.forEach((run) => {
+      for (const [at, kind, text] of run.marks) {
+        if (Math.abs(at - step) <= near) texts.push(`step ${at}: ${kind}: ${text}`);
+      }
+    });
+    return texts.slice(0, 3).join('; ');
+  }
+  groupsText() {
+    const most = Math.max(1, ...this.runs.flatMap((run) => Object.values(run.curves).map((curve) => curve.group)));
+    if (most === 1) return 'Every step is drawn.';
+    return `Of every ${most} steps the lowest and the highest are drawn.`;
+  }
+
+  build(section) {
+    if (this.charts.length === 0) return;
+    const smooth = element('input', {type: 'range', min: '0', max: '0.99', step: '0.01', value: '0',
+      oninput: (event) => { this.smoothing = Number(event.target.value); this.draw(); }});
+    const log = element('input', {type: 'checkbox', onchange: (event) => { this.isLog = event.target.checked; this.draw(); }});
+    this.markText = element('span', {class: 'hint'});
+    this.status = element('p', {class: 'note', text: this.groupsText()});
+    this.spoken = element('p', {class: 'skip', 'aria-live': 'polite'});
+    section.append(
+        element('div', {class: 'tools'}, ...this.chips(), ...zoomButtons(this.range),
+            element('label', {}, 'Smooth', smooth), element('label', {}, log, 'Log scale'),
+            element('span', {class: 'hint wide', text: 'Drag to zoom, double click to show all; Ctrl and wheel'}),
+            this.markText),
+        element('div', {class: 'charts'}, ...this.charts.map((chart) => chart.figure)),
+        this.status, this.spoken);
+    this.draw();
+  }
+  chips() {
+    if (this.runs.length < 2) return [];
+    return this.runs.map((run, index) => {
+      const chip = element('button', {type: 'button', class: 'chip', 'aria-pressed': 'true', onclick: () => {
+        this.isShown[index] = !this.isShown[index];
+        chip.setAttribute('aria-pressed', String(this.isShown[index]));
+        this.draw();
+      }}, element('span', {class: `swatch run-${index % 8}`}), run.name);
+      return chip;
+    });
+  }
+}

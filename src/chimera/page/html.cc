@@ -1,0 +1,174 @@
+#include "chimera/page/html.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "chimera/base/check.h"
+#include "chimera/page/assets.h"
+#include "chimera/page/escape.h"
+#include "chimera/page/facts.h"
+#include "chimera/page/json.h"
+#include "chimera/page/run_json.h"
+
+namespace chimera {
+namespace {
+
+using FactLists = std::vector<std::vector<Fact>>;  // [run]
+
+// Large numbers, for a single run; a table compares several better.
+std::string headlines_html(const std::vector<Fact>& facts) {
+  std::string out = "<dl class=\"headlines\" id=\"headlines\">";
+  for (const Fact& fact : facts) {
+    if (!fact.is_headline) continue;
+    out += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>",
+                       html_text(fact.label), html_text(fact.value));
+  }
+  return out + "</dl>\n";
+}
+
+const Fact* find_fact(const std::vector<Fact>& facts, const Fact& like) {
+  const auto fact =
+      std::find_if(facts.begin(), facts.end(), [&](const Fact& other) {
+        return other.group == like.group && other.label == like.label;
+      });
+  return fact == facts.end() ? nullptr : &*fact;
+}
+
+// Every (group, label) of any run, in the order of the first that has it.
+std::vector<Fact> all_labels(const FactLists& runs) {
+  std::vector<Fact> labels;
+  for (const char* group :
+       {"Result", "Model", "Layout", "Training", "Machine"}) {
+    for (const std::vector<Fact>& facts : runs) {
+      for (const Fact& fact : facts) {
+        if (fact.group != group || find_fact(labels, fact)) continue;
+        if (fact.is_headline && runs.size() == 1) continue;  // shown above
+        labels.push_back(fact);
+      }
+    }
+  }
+  return labels;
+}
+
+std::string row_html(const Fact& label, const FactLists& runs) {
+  std::string cells;
+  bool differs = false;
+  const Fact* first = find_fact(runs[0], label);
+  for (const std::vector<Fact>& facts : runs) {
+    const Fact* fact = find_fact(facts, label);
+    const std::string value = fact ? fact->value : "-";
+    differs = differs || value != (first ? first->value : "-");
+    cells += fmt::format("<td>{}</td>", html_text(value));
+  }
+  return fmt::format("<tr{}><th scope=\"row\">{}</th>{}</tr>\n",
+                     differs ? " class=\"differs\"" : "",
+                     html_text(label.label), cells);
+}
+
+// Of one run: a card for each group.
+std::string cards_html(const FactLists& facts) {
+  std::string out;
+  std::string group;
+  for (const Fact& label : all_labels(facts)) {
+    if (label.group != group) {
+      if (!group.empty()) out += "</tbody></table></div>\n";
+      group = label.group;
+      out += fmt::format(
+          "<div class=\"card\"><table class=\"facts\" data-group=\"{0}\">"
+          "<caption>{0}</caption><tbody>\n",
+          html_text(group));
+    }
+    out += row_html(label, facts);
+  }
+  if (!group.empty()) out += "</tbody></table></div>\n";
+  return out;
+}
+
+// Of several: one table with a column for each.
+std::string comparison_html(const std::vector<PageRun>& runs,
+                            const FactLists& facts) {
+  std::string out =
+      "<div class=\"card scroll\"><table class=\"facts\"><thead><tr>"
+      "<td></td>";
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    out += fmt::format(
+        "<th scope=\"col\"><span class=\"swatch run-{}\"></span>{}</th>",
+        run % 8, html_text(runs[run].record.name));
+  }
+  out += "</tr></thead>";
+  std::string group;
+  for (const Fact& label : all_labels(facts)) {
+    if (label.group != group) {
+      if (!group.empty()) out += "</tbody>";
+      group = label.group;
+      out += fmt::format(
+          "<tbody><tr><th scope=\"rowgroup\" colspan=\"{}\">{}</th></tr>\n",
+          runs.size() + 1, html_text(group));
+    }
+    out += row_html(label, facts);
+  }
+  return out + "</tbody></table></div>\n";
+}
+
+std::string summary_html(const std::vector<PageRun>& runs) {
+  FactLists facts;
+  for (const PageRun& run : runs) {
+    facts.push_back(facts_of(run.record, run.metrics));
+  }
+  if (runs.size() > 1) {
+    return "<div class=\"stack\">" + comparison_html(runs, facts) + "</div>\n";
+  }
+  return headlines_html(facts[0]) + "<div class=\"grid\" id=\"facts\">" +
+         cards_html(facts) + "</div>\n";
+}
+
+std::string data_json(const std::vector<PageRun>& runs,
+                      const PageOptions& options) {
+  std::vector<std::string> items;
+  for (const PageRun& run : runs) {
+    items.push_back(run_json(run.record, run.metrics, options.version));
+  }
+  return JsonObject()
+      .text("live", options.live_path)
+      .json("curveNames", curve_names_json())
+      .json("runs", json_list(items))
+      .str();
+}
+
+std::string title_of(const std::vector<PageRun>& runs) {
+  std::string title = runs[0].record.name;
+  if (runs.size() > 1) title += fmt::format(" and {} more", runs.size() - 1);
+  return title;
+}
+
+}  // namespace
+
+std::string make_page(const std::vector<PageRun>& runs,
+                      const PageOptions& options) {
+  CHIMERA_CHECK(!runs.empty(), "a page of no run");
+  const std::map<std::string_view, std::string> parts = {
+      {"title", html_text(title_of(runs))},
+      {"style", std::string(kPageStyle)},
+      {"summary", summary_html(runs)},
+      {"data", data_json(runs, options)},
+      {"script", std::string(kPageScript)}};
+  // The frame names its parts as @title@. Only the frame is searched, so text
+  // that is put in is taken as it is.
+  std::string page;
+  std::string_view frame = kPageFrame;
+  while (true) {
+    const std::size_t begin = frame.find('@');
+    page += frame.substr(0, begin);
+    if (begin == std::string_view::npos) return page;
+    const std::size_t end = frame.find('@', begin + 1);
+    const auto part = parts.find(frame.substr(begin + 1, end - begin - 1));
+    CHIMERA_CHECK(part != parts.end(), "an unknown part of the page's frame");
+    page += part->second;
+    frame.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace chimera

@@ -1,0 +1,29 @@
+// The page itself: one HTML file with everything in it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "chimera/page/metrics.h"
+#include "chimera/page/run_record.h"
+
+namespace chimera {
+
+struct PageRun {
+  const RunRecord& record;
+  const Metrics& metrics;
+};
+
+struct PageOptions {
+  // Not empty: the page asks a server below this path for news.
+  std::string live_path = {};
+  std::string version = {};  // of the run: see run_json
+};
+
+// The summary is HTML; all else is drawn by the script from data that is
+// embedded as escaped JSON. Nothing is loaded from anywhere.
+// REQUIRES: at least one run.
+[[nodiscard]] std::string make_page(const std::vector<PageRun>& runs,
+                                    const PageOptions& options = {});
+
+}  // namespace chimera

@@ -1,0 +1,245 @@
+#include "chimera/page/run_record.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "chimera/base/files.h"
+#include "chimera/config/parse.h"
+#include "chimera/plan/builtin_profiles.h"
+#include "chimera/plan/staged_model.h"
+#include "chimera/schedule/forms.h"
+#include "chimera/schedule/validate.h"
+#include "chimera/simulate/simulate.h"
+#include "chimera/trace/measure.h"
+#include "chimera/train/run_schedule.h"
+
+namespace chimera {
+namespace {
+
+namespace fs = std::filesystem;
+
+class RunReading {
+ public:
+  RunReading(const std::string& path, const PageBudget& budget)
+      : budget_(budget) {
+    record_.path = path;
+    // "runs/a/" and "." have an empty file name or none of their own.
+    std::error_code error;
+    const fs::path full = fs::canonical(path, error);
+    record_.name = (error ? fs::path(path) : full).filename().string();
+  }
+
+  RunRecord run() {
+    read_config();
+    read_schedule();
+    record_.state = read_state(record_.path);
+    record_.machine = read_machine(record_.path);
+    record_.memory = read_memory(record_.path);
+    record_.marks = read_marks(record_.path, record_.state);
+    add_replan();
+    if (record_.schedule) {
+      predict_bytes();
+      read_timelines();
+    }
+    return std::move(record_);
+  }
+
+ private:
+  [[nodiscard]] std::string file(const char* name) const {
+    return record_.path + "/" + name;
+  }
+  void note(const std::string& text) { record_.notes.push_back(text); }
+  void note(const char* what, const Diagnostics& errors) {
+    note(fmt::format("{}: {}", what, to_string(errors[0])));
+  }
+
+  void read_config() {
+    const Result<std::string> text = read_file(file("config.toml"));
+    if (!text) return note("config.toml cannot be read");
+    record_.config_text = *text;
+    const Result<RunConfig> config = parse_run_config(*text, "config.toml", {});
+    if (!config) return note("config.toml is not understood", config.errors());
+    record_.config = *config;
+  }
+
+  // The one that the run went over to, if it planned again.
+  void read_schedule() {
+    for (const char* name : {"replanned.sched", "schedule.sched"}) {
+      const Result<std::string> text = read_file(file(name));
+      if (!text) continue;
+      const Result<Schedule> schedule = parse_schedule(*text, name);
+      if (!schedule) {
+        note(fmt::format("{} is not understood", name).c_str(),
+             schedule.errors());
+        continue;
+      }
+      const std::vector<Violation> violations = validate(*schedule);
+      if (!violations.empty() || !is_lowered(*schedule)) {
+        note(fmt::format("{} does not hold: see `chimera check`", name));
+        continue;
+      }
+      record_.schedule = *schedule;
+      if (text->size() <= budget_.schedule_bytes) {
+        record_.schedule_text = *text;
+      } else {
+        note(
+            fmt::format("the schedule is too long to include ({:.1f} MB): "
+                        "see {}",
+                        1e-6 * static_cast<double>(text->size()), name));
+      }
+      return;
+    }
+    note("there is no schedule: no timeline, no memory");
+  }
+
+  void add_replan() {
+    std::error_code error;
+    if (!record_.config || !fs::exists(file("replanned.sched"), error)) return;
+    const bool is_known =
+        std::any_of(record_.marks.begin(), record_.marks.end(),
+                    [](const Mark& mark) { return mark.kind == "replan"; });
+    if (is_known) return;
+    record_.marks.push_back({record_.config->schedule.replan_after, "replan",
+                             "planned again with the measured times"});
+    std::stable_sort(
+        record_.marks.begin(), record_.marks.end(),
+        [](const Mark& a, const Mark& b) { return a.step < b.step; });
+  }
+
+  [[nodiscard]] bool has_shape() const {
+    if (!record_.config) return false;
+    const ModelConfig& model = record_.config->model;
+    return model.kind != ModelKind::kEmulated && model.layers && model.hidden &&
+           model.heads && model.vocab && model.seq && model.positions &&
+           model.ffn && model.tie_embeddings &&
+           record_.config->schedule.micro_batch;
+  }
+
+  // Those of every stage: the files may be of different runs.
+  [[nodiscard]] bool has_emulated_times() const {
+    if (!record_.config) return false;
+    if (record_.config->model.kind != ModelKind::kEmulated) return false;
+    const EmulatedConfig& times = record_.config->emulated;
+    const auto stages = static_cast<std::size_t>(record_.schedule->stages());
+    const auto fits = [&](const std::vector<double>& list) {
+      return list.size() == 1 || list.size() == stages;
+    };
+    return fits(times.forward_ms) && fits(times.input_grad_ms) &&
+           fits(times.weight_grad_ms);
+  }
+
+  // Bytes of activations are estimated, as no profile of the run is kept.
+  void predict_bytes() {
+    if (!has_shape()) return;
+    const RunConfig& config = *record_.config;
+    const Schedule& schedule = *record_.schedule;
+    const ModelShape shape = shape_of(config.model);
+    const std::optional<Profile> profile = builtin_profile("p100");
+    const int layers = shape.layers + 2;
+    if (!profile || schedule.stages() > layers) return;
+    const std::vector<int>& cut = config.schedule.cut;
+    const bool is_cut = static_cast<int>(cut.size()) == schedule.stages() &&
+                        cut.back() < layers;
+    const StagedModel staged = staged_model(
+        shape, *profile,
+        {.stages = schedule.stages(),
+         .micro_batch = *config.schedule.micro_batch,
+         .parts = schedule.parts,
+         .optimizer = config.train.optimizer,
+         .momentum = config.train.momentum,
+         .cut = is_cut ? cut : default_cut(shape, schedule.stages())});
+    record_.predicted_bytes = worker_bytes(
+        schedule, staged,
+        {.recompute = config.schedule.recompute,
+         .shard_update = config.train.shard_update,
+         .has_receive_buffers = config.run.transport == TransportKind::kMpi,
+         .saves = config.run.save_every > 0});
+  }
+
+  void read_timelines() {
+    const Schedule& schedule = *record_.schedule;
+    const Result<Trace> trace = read_run_trace(file("trace.json"), schedule);
+    if (!trace) {
+      std::error_code error;
+      if (fs::exists(file("trace.json"), error)) {
+        note("trace.json is not understood", trace.errors());
+      } else {
+        note("no step was traced: run.trace = true writes trace.json");
+      }
+    }
+    add_planned(trace);
+    if (!trace) return;
+    record_.measured_times = worker_times(*trace);
+    for (Timeline& timeline : chosen_steps(*trace)) {
+      add_timeline(std::move(timeline));
+    }
+  }
+
+  void add_planned(const Result<Trace>& measured) {
+    const Schedule& schedule = *record_.schedule;
+    record_.time_unit = "s";
+    std::string title = "planned, with the measured times of its actions";
+    Costs costs;
+    if (measured) {
+      costs = measured_costs(schedule, *measured);
+    } else if (has_emulated_times()) {
+      costs = emulated_costs(*record_.config, schedule);
+      title = "planned, with the emulated times";
+    } else {
+      costs = uniform_costs(schedule, {});
+      record_.time_unit = "units";
+      title = "planned, where a forward takes 1 and a backward 2";
+    }
+    const Simulation simulation = simulate(schedule, costs);
+    record_.planned_times = worker_times(simulation.trace);
+    Timeline timeline = step_timeline(simulation.trace, 0);
+    timeline.title = title;
+    timeline.kind = "planned";
+    add_timeline(std::move(timeline));
+  }
+
+  // The first two always, shortened if need be; more if there is room.
+  void add_timeline(Timeline timeline) {
+    if (record_.timelines.size() < 2) {
+      shorten(timeline, budget_.events / 2);
+    } else if (events_ + timeline.trace.events.size() > budget_.events) {
+      return;
+    }
+    events_ += timeline.trace.events.size();
+    record_.timelines.push_back(std::move(timeline));
+  }
+
+  PageBudget budget_;
+  RunRecord record_;
+  std::size_t events_ = 0;  // of all timelines so far
+};
+
+}  // namespace
+
+PageBudget budget_for(std::size_t num_runs) {
+  PageBudget budget;
+  budget.curve_groups = num_runs <= 1 ? 2048 : num_runs <= 4 ? 1024 : 512;
+  budget.events /= std::max<std::size_t>(1, num_runs);
+  budget.schedule_bytes /= std::max<std::size_t>(1, num_runs);
+  return budget;
+}
+
+Result<RunRecord> read_run(const std::string& path, const PageBudget& budget) {
+  std::error_code error;
+  for (const char* name : {"config.toml", "metrics.jsonl", "state.json"}) {
+    if (!fs::exists(fs::path(path) / name, error)) continue;
+    return RunReading(path, budget).run();
+  }
+  return Diagnostic{
+      .code = "E411",
+      .where = path,
+      .found = fs::is_directory(path, error)
+                   ? "no config.toml, metrics.jsonl or state.json"
+                   : "no such directory",
+      .needed = "must be the run directory of a `chimera train`",
+      .hint = "it is run.dir of its run.toml, or what --run-dir named"};
+}
+
+}  // namespace chimera

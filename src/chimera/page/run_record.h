@@ -1,0 +1,53 @@
+// A run directory as a page shows it, all read and bounded.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chimera/base/result.h"
+#include "chimera/config/run_config.h"
+#include "chimera/page/mark.h"
+#include "chimera/page/metrics.h"
+#include "chimera/page/run_files.h"
+#include "chimera/page/timeline.h"
+#include "chimera/page/waits.h"
+#include "chimera/plan/memory_model.h"
+#include "chimera/schedule/schedule.h"
+
+namespace chimera {
+
+// How much of a page one run may take; several share a page.
+struct PageBudget {
+  std::size_t curve_groups = 2048;      // of each curve
+  std::size_t events = 40000;           // of all timelines
+  std::size_t schedule_bytes = 200000;  // of the schedule as text
+};
+[[nodiscard]] PageBudget budget_for(std::size_t num_runs);
+
+// What is read once, and again when the files of a finished run appear.
+struct RunRecord {
+  std::string name;  // the directory's own
+  std::string path;
+  std::string config_text;
+  std::string schedule_text;  // empty if too long
+  std::optional<RunConfig> config;
+  std::optional<Schedule> schedule;  // lowered
+  StateFile state;
+  MachineFile machine;
+  MemoryFile memory;
+  std::vector<Mark> marks;
+  std::vector<WorkerBytes> predicted_bytes;  // [worker] of one copy
+  std::vector<Timeline> timelines;           // the planned one first
+  std::string time_unit;                     // of timelines: "s", or "units"
+  std::vector<WorkerTime> planned_times;     // [worker] of one copy
+  std::vector<WorkerTime> measured_times;    // [rank], over all traced steps
+  std::vector<std::string> notes;            // what is not shown, and why
+};
+
+// E411 if `path` holds nothing that `train` writes. All else that is missing or
+// damaged only becomes a note.
+[[nodiscard]] Result<RunRecord> read_run(const std::string& path,
+                                         const PageBudget& budget);
+
+}  // namespace chimera

@@ -1,0 +1,47 @@
+// Where the time of each worker went: computing, or waiting, and for whom.
+#pragma once
+
+#include <vector>
+
+#include "chimera/trace/trace.h"
+
+namespace chimera {
+
+enum class WaitReason {
+  kActivation,  // sent by `worker`
+  kGradient,    // sent by `worker`
+  kSum,         // of gradients
+  kVote,
+  kRest,   // nothing that a trace names: overhead, or a busy host
+  kEnded,  // after its last compute, until the last worker's
+};
+
+struct Wait {
+  WaitReason reason = WaitReason::kRest;
+  int worker = kNone;  // who sends, of activations and gradients
+  double time = 0;
+
+  bool operator==(const Wait&) const = default;
+};
+
+struct WorkerTime {
+  double forward = 0;
+  double backward = 0;
+  double recompute = 0;
+  double update = 0;
+  std::vector<Wait> waits;  // each (reason, worker) once, longest first
+
+  [[nodiscard]] double busy() const {
+    return forward + backward + recompute + update;
+  }
+};
+
+// [worker], from the trace's first start to its makespan. The time before a
+// compute is put down to the event that caused it to start, if that ended after
+// the worker's previous compute.
+// REQUIRES: the trace has causes.
+// ENSURES: busy() and waits of a worker add up to that time, unless computes of
+// the worker overlap.
+[[nodiscard]] std::vector<WorkerTime> worker_times(const Trace& trace);
+
+}  // namespace chimera
