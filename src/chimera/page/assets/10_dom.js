@@ -24,13 +24,17 @@ function openSection(name) {
   return section;
 }
 
+// 10,000. A formatter is kept, as making one costs more than using it.
+const grouping = new Intl.NumberFormat('en');
+const formatCount = (value) => grouping.format(value);
+
 function formatNumber(value) {
   if (value == null || !isFinite(value)) return '-';
   const size = Math.abs(value);
   if (size !== 0 && (size < 1e-3 || size >= 1e6)) {
     return value.toExponential(2).replace('e+', 'e');
   }
-  return size >= 1e4 ? Math.round(value).toLocaleString('en')
+  return size >= 1e4 ? formatCount(Math.round(value))
                      : String(Number(value.toPrecision(4)));
 }
 

@@ -1,15 +1,17 @@
 // Colours of the theme for canvases, and the button that changes it.
 
+// All that is drawn on canvases: has canvas, draw(), drawNow() and isSeen.
+let views = [];
+
 const theme = (() => {
   const probe = document.createElement('span');
   probe.hidden = true;
   document.body.append(probe);
   let colours = new Map();
-  let listeners = [];
 
   function changed() {
     colours = new Map();
-    for (const listener of listeners) listener();
+    for (const view of views) view.draw();
   }
   // The colour of a CSS variable as a canvas takes it.
   function colour(name) {
@@ -42,7 +44,11 @@ const theme = (() => {
   addEventListener('beforeprint', () => {
     before = document.documentElement.dataset.theme;
     document.documentElement.dataset.theme = 'light';
-    changed();
+    colours = new Map();
+    for (const view of views) {
+      view.isSeen = true;
+      view.drawNow();  // there is no frame before the print
+    }
   });
   addEventListener('afterprint', () => {
     if (before) document.documentElement.dataset.theme = before;
@@ -51,12 +57,7 @@ const theme = (() => {
   });
   addEventListener('resize', changed);
   label();
-  return {
-    colour,
-    // Calls listener() when all must be drawn anew: other colours, another size.
-    onChange: (listener) => listeners.push(listener),
-    forgetAll: () => { listeners = []; },
-  };
+  return {colour};
 })();
 
 // A canvas as sharp as the screen; gives its context in CSS pixels.
@@ -73,6 +74,15 @@ function prepareCanvas(canvas, height) {
   context.clearRect(0, 0, width, height);
   context.font = '11px system-ui, sans-serif';
   return context;
+}
+
+// Draws a view when it comes into sight; isSeen says whether it is.
+function addView(view) {
+  views.push(view);
+  new IntersectionObserver(([entry]) => {
+    view.isSeen = entry.isIntersecting;
+    if (view.isSeen) view.draw();
+  }, {rootMargin: '100px'}).observe(view.canvas);
 }
 
 // Calls draw() once before the next frame, however often it is asked for.

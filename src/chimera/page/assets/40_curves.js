@@ -21,12 +21,23 @@ function updateCurve(curve, stored) {
   curve.group = stored.group;
 }
 
-// Mean of the past, each step counting `weight` times as much as the next.
+// Mean of the past: kept until the curve or the weight changes.
 function smoothed(curve, weight) {
   if (weight === 0) return curve.values;
+  const last = curve.values[curve.values.length - 1];
+  const key = `${weight}/${curve.values.length}/${last}`;
+  if (curve.smoothKey !== key) {
+    curve.smoothKey = key;
+    curve.smooth = runningMean(curve.values, weight);
+  }
+  return curve.smooth;
+}
+
+// Mean of the past, each step counting `weight` times as much as the next.
+function runningMean(values, weight) {
   let mean = 0;
   let trust = 0;
-  return curve.values.map((value) => {
+  return values.map((value) => {
     mean = weight * mean + (1 - weight) * value;
     trust = weight * trust + (1 - weight);
     return mean / trust;
@@ -45,6 +56,7 @@ class Chart {
         this.canvas);
     this.draw = drawOnce(() => this.drawNow());
     this.listen();
+    addView(this);
   }
 
   listen() {
@@ -80,15 +92,14 @@ class Chart {
     });
   }
 
+  // `width` is kept from the last drawing: asking the canvas costs a layout.
   stepAt(x) {
     const {range} = this.board;
-    const width = this.canvas.clientWidth - CHART_LEFT - 6;
-    return range.from + (x - CHART_LEFT) / width * (range.to - range.from);
+    return range.from + (x - CHART_LEFT) / (this.width - CHART_LEFT - 6) * (range.to - range.from);
   }
   xOf(step) {
     const {range} = this.board;
-    const width = this.canvas.clientWidth - CHART_LEFT - 6;
-    return CHART_LEFT + (step - range.from) / (range.to - range.from) * width;
+    return CHART_LEFT + (step - range.from) / (range.to - range.from) * (this.width - CHART_LEFT - 6);
   }
 
   // Of what is visible: [curve, first, last, values] of each shown run.
@@ -123,7 +134,9 @@ class Chart {
   }
 
   drawNow() {
+    if (!this.isSeen) return;
     const context = prepareCanvas(this.canvas, CHART_HEIGHT);
+    this.width = this.canvas.clientWidth;
     this.isLog = this.board.isLog && this.name.unit === '';
     const lines = this.visible();
     const limits = this.limits(lines);
@@ -136,13 +149,12 @@ class Chart {
     this.drawAxes(context, limits, yOf);
     context.save();
     context.beginPath();
-    context.rect(CHART_LEFT, 0, this.canvas.clientWidth - CHART_LEFT, bottom);
+    context.rect(CHART_LEFT, 0, this.width - CHART_LEFT, bottom);
     context.clip();
     this.drawMarks(context);
     for (const line of lines) this.drawLine(context, line, yOf);
     this.drawHover(context, lines, yOf);
     context.restore();
-    this.canvas.setAttribute('aria-label', this.describe(lines));
   }
 
   drawAxes(context, limits, yOf) {
@@ -157,18 +169,18 @@ class Chart {
       const y = Math.round(yOf(value)) + 0.5;
       context.beginPath();
       context.moveTo(CHART_LEFT, y);
-      context.lineTo(this.canvas.clientWidth, y);
+      context.lineTo(this.width, y);
       context.stroke();
       context.fillText(formatNumber(value), CHART_LEFT - 6, y);
     }
     context.textBaseline = 'top';
     context.textAlign = 'center';
-    for (const tick of roundTicks(range.from, range.to, this.canvas.clientWidth / 110)) {
+    for (const tick of roundTicks(range.from, range.to, this.width / 110)) {
       if (tick !== Math.round(tick)) continue;
       const x = this.xOf(tick);
       if (x < CHART_LEFT) continue;
-      const text = tick.toLocaleString('en');
-      const most = this.canvas.clientWidth - context.measureText(text).width / 2;
+      const text = formatCount(tick);
+      const most = this.width - context.measureText(text).width / 2;
       context.fillText(text, Math.min(x, most), bottom + 6);
     }
   }
@@ -197,46 +209,53 @@ class Chart {
     });
   }
 
-  // Per pixel column: from its first point over lowest and highest to its last.
-  drawLine(context, {curve, first, last, index, values}, yOf) {
-    context.strokeStyle = theme.colour(`run-${index % 8}`);
-    context.lineWidth = 1.5;
-    context.lineJoin = 'round';
-    context.beginPath();
-    let column = null;
-    let low = 0;
-    let high = 0;
-    let end = 0;
-    const finish = () => {
-      if (low !== high) {
-        context.lineTo(column, low);
-        context.lineTo(column, high);
-      }
-      context.lineTo(column, end);
-    };
-    for (let i = first; i < last; ++i) {
-      const x = Math.round(this.xOf(curve.steps[i]) * 2) / 2;
-      const y = yOf(values[i] * this.scale);
-      if (x === column) {
-        low = Math.min(low, y);
-        high = Math.max(high, y);
-      } else {
-        if (column === null) context.moveTo(x, y);
-        else finish();
-        column = x;
-        low = high = y;
-      }
-      end = y;
+  drawLine(context, line, yOf) {
+    context.strokeStyle = context.fillStyle = theme.colour(`run-${line.index % 8}`);
+    const count = line.last - line.first;
+    if (count > this.width) {
+      this.fillColumns(context, line, yOf);
+      return;
     }
-    if (column !== null) finish();
+    const {curve, values} = line;
+    context.lineWidth = count > 300 ? 1 : 1.5;  // thin lines are drawn faster
+    context.lineJoin = 'bevel';
+    context.beginPath();
+    for (let i = line.first; i < line.last; ++i) {
+      context.lineTo(this.xOf(curve.steps[i]), yOf(values[i] * this.scale));
+    }
     context.stroke();
-    if (last - first > 40) return;
-    context.fillStyle = context.strokeStyle;
-    for (let i = first; i < last; ++i) {
+    context.lineWidth = 1;
+    if (count > 40) return;
+    for (let i = line.first; i < line.last; ++i) {
       context.beginPath();
       context.arc(this.xOf(curve.steps[i]), yOf(values[i] * this.scale), 2.5, 0, 7);
       context.fill();
     }
+  }
+
+  // More points than pixels: the area between the lowest and the highest of each
+  // column. One outline costs a fraction of a line through all points.
+  fillColumns(context, {curve, first, last, values}, yOf) {
+    const columns = [];
+    const lows = [];
+    const highs = [];
+    for (let i = first; i < last; ++i) {
+      const x = Math.round(this.xOf(curve.steps[i]));
+      const y = yOf(values[i] * this.scale);
+      const at = columns.length - 1;
+      if (columns[at] === x) {
+        if (y > lows[at]) lows[at] = y;
+        if (y < highs[at]) highs[at] = y;
+      } else {
+        columns.push(x);
+        lows.push(y);
+        highs.push(y);
+      }
+    }
+    context.beginPath();
+    for (let at = 0; at < columns.length; ++at) context.lineTo(columns[at], highs[at] - 0.8);
+    for (let at = columns.length - 1; at >= 0; --at) context.lineTo(columns[at], lows[at] + 0.8);
+    context.fill();
   }
 
   drawHover(context, lines, yOf) {
@@ -248,11 +267,9 @@ class Chart {
       context.globalAlpha = 1;
     }
     const step = this.board.hovered;
-    this.output.textContent = '';
-    if (step === null) {
-      for (const line of lines) this.say(line, line.curve.values.length - 1, lines.length > 1);
-      return;
-    }
+    const places = lines.map(({curve}) => step === null ? curve.values.length - 1 : this.nearest(curve, step));
+    this.say(lines, places, step !== null);
+    if (step === null) return;
     const x = Math.round(this.xOf(step)) + 0.5;
     context.strokeStyle = theme.colour('soft');
     context.beginPath();
@@ -260,13 +277,11 @@ class Chart {
     context.lineTo(x, CHART_HEIGHT);
     context.stroke();
     lines.forEach((line, at) => {
-      const nearest = this.nearest(line.curve, step);
+      const place = places[at];
       context.fillStyle = theme.colour(`run-${line.index % 8}`);
       context.beginPath();
-      context.arc(this.xOf(line.curve.steps[nearest]), yOf(line.values[nearest] * this.scale), 3.5, 0, 7);
+      context.arc(this.xOf(line.curve.steps[place]), yOf(line.values[place] * this.scale), 3.5, 0, 7);
       context.fill();
-      if (at === 0) this.output.append(`step ${line.curve.steps[nearest].toLocaleString('en')}  `);
-      this.say(line, nearest, lines.length > 1);
     });
   }
 
@@ -276,21 +291,31 @@ class Chart {
     return step - curve.steps[right - 1] < curve.steps[right] - step ? right - 1 : right;
   }
 
-  say({curve, index}, at, hasSwatch) {
-    const value = formatNumber(curve.values[at] * this.scale);
-    if (hasSwatch) this.output.append(' ', element('span', {class: `swatch run-${index % 8}`, style: {marginRight: '.2rem'}}));
-    this.output.append(value);
+  // The values at these places, beside the title; only if they are others than
+  // before, since text costs a layout.
+  say(lines, places, hasStep) {
+    const key = lines.map(({curve, index}, at) => `${index}/${curve.steps[places[at]]}/${curve.values[places[at]]}`).join() + hasStep;
+    if (key === this.said) return;
+    this.said = key;
+    this.output.textContent = '';
+    if (hasStep && lines.length > 0) this.output.append(`step ${formatCount(lines[0].curve.steps[places[0]])}  `);
+    lines.forEach(({curve, index}, at) => {
+      if (lines.length > 1) this.output.append(' ', element('span', {class: `swatch run-${index % 8}`, style: {marginRight: '.2rem'}}));
+      this.output.append(formatNumber(curve.values[places[at]] * this.scale));
+    });
   }
 
-  describe(lines) {
-    const texts = lines.map(({curve, index}) => {
-      const values = curve.values;
-      const show = (value) => formatNumber(value * this.scale);
+  // For those who do not see it. Says nothing of what is zoomed to.
+  describe() {
+    const show = (value) => formatNumber(value * this.scale);
+    const texts = this.board.runs.filter((run) => this.name.key in run.curves).map((run) => {
+      const {steps, values} = run.curves[this.name.key];
       const low = values.reduce((a, b) => Math.min(a, b), Infinity);
-      return `${this.board.runs[index].name}: ${show(values[0])} at step ${curve.steps[0]}, ` +
-          `${show(values[values.length - 1])} at step ${curve.steps[curve.steps.length - 1]}, lowest ${show(low)}`;
+      const last = values.length - 1;
+      return `${run.name}: ${show(values[0])} at step ${steps[0]}, ${show(values[last])} at step ${steps[last]}, lowest ${show(low)}`;
     });
-    return `${this.name.title}. ${texts.join('. ')}. Keys: arrows move, plus and minus zoom, 0 shows all.`;
+    this.canvas.setAttribute('aria-label',
+        `${this.name.title}. ${texts.join('. ')}. Keys: arrows move, plus and minus zoom, 0 shows all.`);
   }
 }
 
@@ -312,7 +337,6 @@ class CurveBoard {
         .filter((name) => runs.some((run) => name.key in run.curves))
         .map((name) => new Chart(name, this));
     this.range.onChange(() => this.draw());
-    theme.onChange(() => this.draw());
   }
   lastStep() {
     return Math.max(1, ...this.runs.map((run) => run.steps));
@@ -321,6 +345,7 @@ class CurveBoard {
   grow() {
     this.range.setLimits(0, this.lastStep());
     this.status.textContent = this.groupsText();
+    for (const chart of this.charts) chart.describe();
     this.draw();
   }
   draw() {
@@ -370,6 +395,7 @@ class CurveBoard {
             this.markText),
         element('div', {class: 'charts'}, ...this.charts.map((chart) => chart.figure)),
         this.status, this.spoken);
+    for (const chart of this.charts) chart.describe();
     this.draw();
   }
   chips() {

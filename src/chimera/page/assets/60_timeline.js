@@ -38,6 +38,7 @@ class TimelinePanel {
         element('div', {class: 'rows'}, this.canvas));
     this.draw = drawOnce(() => this.drawNow());
     this.listen();
+    addView(this);
   }
 
   setHeight() {
@@ -58,13 +59,14 @@ class TimelinePanel {
     return texts.join('; ');
   }
 
+  // `width` is kept from the last drawing: asking the canvas costs a layout.
   timeAt(x) {
     const {range} = this.board;
-    return range.from + (x - LABEL_WIDTH) / (this.canvas.clientWidth - LABEL_WIDTH) * (range.to - range.from);
+    return range.from + (x - LABEL_WIDTH) / (this.width - LABEL_WIDTH) * (range.to - range.from);
   }
   xOf(time) {
     const {range} = this.board;
-    return LABEL_WIDTH + (time - range.from) / (range.to - range.from) * (this.canvas.clientWidth - LABEL_WIDTH);
+    return LABEL_WIDTH + (time - range.from) / (range.to - range.from) * (this.width - LABEL_WIDTH);
   }
 
   listen() {
@@ -78,7 +80,7 @@ class TimelinePanel {
     });
     this.canvas.addEventListener('pointermove', (event) => {
       if (last !== null && event.buttons === 1 && !zooming.isPinching()) {
-        range.pan((last - event.offsetX) / (this.canvas.clientWidth - LABEL_WIDTH));
+        range.pan((last - event.offsetX) / (this.width - LABEL_WIDTH));
         last = event.offsetX;
       } else {
         this.board.select(this, this.eventAt(event.offsetX, event.offsetY));
@@ -128,15 +130,17 @@ class TimelinePanel {
   }
 
   drawNow() {
+    if (!this.isSeen) return;
     const context = prepareCanvas(this.canvas, this.height);
+    this.width = this.canvas.clientWidth;
     this.drawRows(context);
     context.save();
     context.beginPath();
-    context.rect(LABEL_WIDTH, 0, this.canvas.clientWidth - LABEL_WIDTH, this.height - AXIS_HEIGHT);
+    context.rect(LABEL_WIDTH, 0, this.width - LABEL_WIDTH, this.height - AXIS_HEIGHT);
     context.clip();
-    for (let row = 0; row < this.events.workers; ++row) {
-      this.drawBlocks(context, row);
-      if (this.board.shows.sums) this.drawSums(context, row);
+    this.drawBlocks(context);
+    if (this.board.shows.sums) {
+      for (let row = 0; row < this.events.workers; ++row) this.drawSums(context, row);
     }
     if (this.board.shows.messages) this.drawMessages(context);
     if (this.board.shows.path) this.drawPath(context);
@@ -146,7 +150,7 @@ class TimelinePanel {
   }
 
   drawRows(context) {
-    const width = this.canvas.clientWidth;
+    const width = this.width;
     context.textBaseline = 'middle';
     context.textAlign = 'right';
     for (let row = 0; row < this.events.workers; ++row) {
@@ -159,31 +163,43 @@ class TimelinePanel {
     }
   }
 
-  // Blocks that share a pixel are drawn as one.
-  drawBlocks(context, row) {
+  // Blocks of one colour are filled together, at whole pixels; a block that
+  // shares its pixel with the one before is left out.
+  drawBlocks(context) {
     const {events, board} = this;
-    const list = events.computes[row];
     const margin = this.rowHeight < 12 ? 0.5 : 2;
-    const y = row * this.rowHeight + margin;
     const height = this.rowHeight - 2 * margin - (board.shows.sums ? this.stripHeight() : 0);
-    const first = Math.max(0, lowerBound(list, board.range.from, (i) => events.start[i]) - 1);
-    context.textAlign = 'center';
-    let drawnTo = -1;
-    for (let place = first; place < list.length; ++place) {
-      const i = list[place];
-      if (events.start[i] > board.range.to) break;
-      const left = this.xOf(events.start[i]);
-      const right = this.xOf(events.end[i]);
-      if (right < drawnTo + 0.5 || right < LABEL_WIDTH) continue;
-      const [fill, ink] = blockColours(events.ops[i], events.pipe[i]);
-      const gap = right - left > 3 ? 0.6 : 0;
+    const byColour = new Map();
+    const labels = [];
+    events.computes.forEach((list, row) => {
+      const y = row * this.rowHeight + margin;
+      let drawnTo = -1;
+      for (let place = Math.max(0, lowerBound(list, board.range.from, (i) => events.start[i]) - 1); place < list.length; ++place) {
+        const i = list[place];
+        if (events.start[i] > board.range.to) break;
+        const left = Math.round(this.xOf(events.start[i]));
+        const right = Math.round(this.xOf(events.end[i]));
+        if (right <= drawnTo || right < LABEL_WIDTH) continue;
+        drawnTo = right;
+        const [fill, ink] = blockColours(events.ops[i], events.pipe[i]);
+        if (!byColour.has(fill)) byColour.set(fill, []);
+        byColour.get(fill).push(left, y, Math.max(right - left - (right - left > 3 ? 1 : 0), 1));
+        const shown = Math.min(right, this.width) - Math.max(left, LABEL_WIDTH);
+        if (shown >= 20 && this.rowHeight >= 13) {
+          labels.push([events.label(i), ink, Math.max(left, LABEL_WIDTH) + shown / 2, y + height / 2 + 0.5]);
+        }
+      }
+    });
+    for (const [fill, boxes] of byColour) {
       context.fillStyle = fill;
-      context.fillRect(left, y, Math.max(right - left - gap, 0.7), height);
-      drawnTo = right;
-      const shown = Math.min(right, this.canvas.clientWidth) - Math.max(left, LABEL_WIDTH);
-      if (shown < 20 || this.rowHeight < 13) continue;
+      context.beginPath();
+      for (let i = 0; i < boxes.length; i += 3) context.rect(boxes[i], boxes[i + 1], boxes[i + 2], height);
+      context.fill();
+    }
+    context.textAlign = 'center';
+    for (const [text, ink, x, y] of labels) {
       context.fillStyle = ink;
-      context.fillText(events.label(i), Math.max(left, LABEL_WIDTH) + shown / 2, y + height / 2 + 0.5);
+      context.fillText(text, x, y);
     }
   }
 
@@ -265,7 +281,7 @@ class TimelinePanel {
 
   drawAxis(context) {
     const {range} = this.board;
-    const width = this.canvas.clientWidth;
+    const width = this.width;
     context.fillStyle = theme.colour('soft');
     context.textAlign = 'center';
     context.textBaseline = 'top';
@@ -295,7 +311,6 @@ class TimelineBoard {
     if (this.shownKinds.size === 0) this.shownKinds.add(this.kinds[0]);
     this.range = new Range(0, this.longest());
     this.range.onChange(() => this.draw());
-    theme.onChange(() => this.draw());
   }
 
   shown() { return this.panels.filter((entry) => this.shownKinds.has(entry.events.kind)); }

@@ -3,7 +3,7 @@
 function buildEvents(section, runs) {
   const rows = runs.flatMap((run) => run.marks.map((mark) => [run, ...mark])).sort((a, b) => a[1] - b[1]);
   const body = element('tbody', {}, ...rows.map(([run, step, kind, text]) => element('tr', {},
-      element('td', {class: 'number', text: step.toLocaleString('en')}),
+      element('td', {class: 'number', text: formatCount(step)}),
       element('td', {class: `kind kind-${/^\w+$/.test(kind) ? kind : 'other'}`, text: kind}),
       runs.length > 1 ? element('td', {text: run.name}) : null,
       element('td', {text}))));

@@ -61,7 +61,7 @@ function buildCurves() {
 }
 
 function buildAll() {
-  theme.forgetAll();
+  views = [];
   showState();
   showNotes();
   buildCurves();
