@@ -12,6 +12,7 @@ void add_check_command(Command& program);
 void add_simulate_command(Command& program);
 void add_checkpoint_command(Command& program);
 void add_report_command(Command& program);
+void add_watch_command(Command& program);
 void add_plan_command(Command& program);
 void add_tokenize_command(Command& program);
 void add_init_command(Command& program);

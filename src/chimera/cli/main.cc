@@ -41,6 +41,7 @@ int run(int argc, char** argv) {
   add_verify_command(program);
   add_checkpoint_command(program);
   add_report_command(program);
+  add_watch_command(program);
   add_export_command(program);
   add_calibrate_command(program);
   add_doctor_command(program);

@@ -56,7 +56,9 @@ int ReportCommand::run(Values& values) const {
 
 void add_report_command(Command& program) {
   Command& command = program.add_command(
-      "report", "one HTML page of a run, or of several side by side");
+      "report",
+      "one HTML page of a run, or of several side by side\n"
+      "  chimera watch runs/a                        the same page, live");
   auto state = std::make_shared<ReportCommand>();
   command.add_values("run_dir", state->run_dirs, "what `train` has written",
                      "RUN_DIR...");
@@ -69,7 +71,8 @@ void add_report_command(Command& program) {
       "memory went, what happened, config and schedule. docs/report.md\n"
       "\nExamples:\n"
       "  chimera report runs/a                       writes report.html\n"
-      "  chimera report runs/a runs/b -o both.html   side by side");
+      "  chimera report runs/a runs/b -o both.html   side by side\n"
+      "  chimera watch runs/a                        the same page, live");
   command.set_work([state](Values& values) { return state->run(values); });
 }
 

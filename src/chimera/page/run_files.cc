@@ -177,9 +177,6 @@ std::vector<Mark> read_marks(const std::string& run_dir,
   add_checkpoints(run_dir, marks);
   add_flights(run_dir, state.step, marks);
   add_end(state, marks);
-  std::stable_sort(
-      marks.begin(), marks.end(),
-      [](const Mark& a, const Mark& b) { return a.step < b.step; });
   return marks;
 }
 

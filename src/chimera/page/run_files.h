@@ -40,7 +40,7 @@ struct MemoryFile {
 };
 [[nodiscard]] MemoryFile read_memory(const std::string& run_dir);
 
-// What happened, in order of step: events.jsonl, one object a line with "step",
+// What happened, unsorted: events.jsonl, one object a line with "step",
 // "kind" (mark.h) and "text"; checkpoints that are there; what the flight
 // recorder says; how the run ended.
 [[nodiscard]] std::vector<Mark> read_marks(const std::string& run_dir,

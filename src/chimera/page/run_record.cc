@@ -20,6 +20,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Where events.jsonl does not tell when: run.toml says it.
+void add_replan(RunRecord& record) {
+  std::error_code error;
+  if (!record.config) return;
+  if (!fs::exists(record.path + "/replanned.sched", error)) return;
+  const bool is_known =
+      std::any_of(record.marks.begin(), record.marks.end(),
+                  [](const Mark& mark) { return mark.kind == "replan"; });
+  if (is_known) return;
+  record.marks.push_back({record.config->schedule.replan_after, "replan",
+                          "planned again with the measured times"});
+}
+
 class RunReading {
  public:
   RunReading(const std::string& path, const PageBudget& budget)
@@ -34,11 +47,9 @@ class RunReading {
   RunRecord run() {
     read_config();
     read_schedule();
-    record_.state = read_state(record_.path);
+    refresh_state(record_);
     record_.machine = read_machine(record_.path);
     record_.memory = read_memory(record_.path);
-    record_.marks = read_marks(record_.path, record_.state);
-    add_replan();
     if (record_.schedule) {
       predict_bytes();
       read_timelines();
@@ -92,20 +103,6 @@ class RunReading {
       return;
     }
     note("there is no schedule: no timeline, no memory");
-  }
-
-  void add_replan() {
-    std::error_code error;
-    if (!record_.config || !fs::exists(file("replanned.sched"), error)) return;
-    const bool is_known =
-        std::any_of(record_.marks.begin(), record_.marks.end(),
-                    [](const Mark& mark) { return mark.kind == "replan"; });
-    if (is_known) return;
-    record_.marks.push_back({record_.config->schedule.replan_after, "replan",
-                             "planned again with the measured times"});
-    std::stable_sort(
-        record_.marks.begin(), record_.marks.end(),
-        [](const Mark& a, const Mark& b) { return a.step < b.step; });
   }
 
   [[nodiscard]] bool has_shape() const {
@@ -224,6 +221,15 @@ PageBudget budget_for(std::size_t num_runs) {
   budget.events /= std::max<std::size_t>(1, num_runs);
   budget.schedule_bytes /= std::max<std::size_t>(1, num_runs);
   return budget;
+}
+
+void refresh_state(RunRecord& record) {
+  record.state = read_state(record.path);
+  record.marks = read_marks(record.path, record.state);
+  add_replan(record);
+  std::stable_sort(
+      record.marks.begin(), record.marks.end(),
+      [](const Mark& a, const Mark& b) { return a.step < b.step; });
 }
 
 Result<RunRecord> read_run(const std::string& path, const PageBudget& budget) {

@@ -36,7 +36,7 @@ struct RunRecord {
   StateFile state;
   MachineFile machine;
   MemoryFile memory;
-  std::vector<Mark> marks;
+  std::vector<Mark> marks;                   // in order of step
   std::vector<WorkerBytes> predicted_bytes;  // [worker] of one copy
   std::vector<Timeline> timelines;           // the planned one first
   std::string time_unit;                     // of timelines: "s", or "units"
@@ -49,5 +49,8 @@ struct RunRecord {
 // damaged only becomes a note.
 [[nodiscard]] Result<RunRecord> read_run(const std::string& path,
                                          const PageBudget& budget);
+
+// Reads again what changes while a run goes on: state and marks.
+void refresh_state(RunRecord& record);
 
 }  // namespace chimera

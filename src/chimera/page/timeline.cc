@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -14,6 +16,8 @@
 
 namespace chimera {
 namespace {
+
+constexpr std::uintmax_t kMostTraceBytes = std::uintmax_t{256} << 20;
 
 // Keeps the listed events, in this order, with their causes and the path.
 void keep_events(const std::vector<int>& order, Timeline& timeline) {
@@ -206,6 +210,15 @@ std::string to_json(const Timeline& timeline) {
 }
 
 Result<Trace> read_run_trace(const std::string& path, const Schedule& lowered) {
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(path, error);
+  if (!error && bytes > kMostTraceBytes) {
+    return Diagnostic{
+        .code = "E101",
+        .where = path,
+        .found = fmt::format("{} MB", bytes >> 20),
+        .needed = fmt::format("must be at most {} MB", kMostTraceBytes >> 20)};
+  }
   const Result<std::string> text = read_file(path);
   if (!text) return text.errors();
   const Result<Trace> read = read_chrome_trace(*text, path, 1e6);

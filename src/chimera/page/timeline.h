@@ -36,7 +36,7 @@ void shorten(Timeline& timeline, std::size_t most_events);
 [[nodiscard]] std::string to_json(const Timeline& timeline);
 
 // trace.json of a run of `lowered`, with causes. Refuses (E101) a trace of
-// another schedule: ids out of its range.
+// another schedule (ids out of its range), or of more than 256 MB.
 [[nodiscard]] Result<Trace> read_run_trace(const std::string& path,
                                            const Schedule& lowered);
 

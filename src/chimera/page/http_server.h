@@ -1,0 +1,80 @@
+// A small HTTP server for one reader or a few: GET only, one answer a
+// connection, everything bounded. One thread, no wait without a deadline.
+#pragma once
+
+#include <poll.h>
+
+#include <chrono>
+#include <functional>
+#include <list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chimera/base/result.h"
+
+namespace chimera {
+
+struct HttpRequest {
+  std::string method;
+  std::string path;   // "/update.json"
+  std::string query;  // "from=3", without the question mark
+  std::string host;   // the Host header; empty if there is none
+};
+
+struct HttpAnswer {
+  int status = 200;
+  std::string type = "text/plain; charset=utf-8";
+  std::string body = {};
+};
+
+// From the request line to the empty line; nullopt if it is not HTTP/1.
+[[nodiscard]] std::optional<HttpRequest> parse_request(std::string_view text);
+
+// The value of `name` in "a=1&b=2"; empty if it is absent.
+[[nodiscard]] std::string query_value(std::string_view query,
+                                      std::string_view name);
+
+class HttpServer {
+ public:
+  using Handler = std::function<HttpAnswer(const HttpRequest&)>;
+
+  // Listens on exactly this address; port 0 means any free one. E412 if that
+  // cannot be.
+  [[nodiscard]] static Result<HttpServer> listen(const std::string& host,
+                                                 int port);
+  HttpServer(HttpServer&& other) noexcept;
+  HttpServer& operator=(HttpServer&&) = delete;
+  ~HttpServer();
+
+  [[nodiscard]] int port() const { return port_; }
+
+  // Answers until `stop` has something to read or is closed at its other end,
+  // or `terminal` is closed at its other end (-1: neither is watched).
+  void serve(const Handler& handler, int stop, int terminal);
+
+ private:
+  struct Connection {
+    int descriptor = -1;
+    std::string request;
+    std::string answer;  // empty: the request is still being read
+    std::size_t sent = 0;
+    std::chrono::steady_clock::time_point deadline;
+  };
+
+  HttpServer(int descriptor, int port) : listener_(descriptor), port_(port) {}
+
+  void accept_one();
+  // Whether the connection goes on.
+  bool advance(Connection& connection, const Handler& handler);
+  bool read_some(Connection& connection, const Handler& handler);
+  static bool write_some(Connection& connection);
+  [[nodiscard]] std::vector<pollfd> waits(int stop, int terminal) const;
+
+  int listener_;
+  int port_;
+  std::list<Connection> connections_;
+};
+
+}  // namespace chimera

@@ -1,0 +1,46 @@
+// A run as it grows: what `watch` answers with.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "chimera/base/result.h"
+#include "chimera/page/metrics.h"
+#include "chimera/page/run_record.h"
+
+namespace chimera {
+
+// Memory is bounded by the page's budget, however long the run is.
+class LiveRun {
+ public:
+  // E411 as read_run.
+  [[nodiscard]] static Result<LiveRun> open(const std::string& path);
+
+  // Looks for new lines and files, unless it just has.
+  void refresh();
+
+  // The page; its script asks for update.json and run.json beside it.
+  [[nodiscard]] std::string page() const;
+  // run.json: the whole run, with its version.
+  [[nodiscard]] std::string run() const;
+  // update.json: what is new since a client had all up to step `from` of
+  // `version`; {"reload":true} if it has to ask for run.json.
+  [[nodiscard]] std::string update(std::string_view version, int from) const;
+
+ private:
+  LiveRun(RunRecord record, const PageBudget& budget);
+
+  [[nodiscard]] std::string version() const;
+  // Changes when a file does that is only read as a whole.
+  [[nodiscard]] std::string stamp() const;
+
+  PageBudget budget_;
+  RunRecord record_;
+  MetricsFile metrics_;
+  std::string stamp_;
+  int readings_ = 0;  // of the record
+  std::chrono::steady_clock::time_point next_refresh_ = {};
+};
+
+}  // namespace chimera
