@@ -233,14 +233,14 @@ class Chart {
     }
   }
 
-  // More points than pixels: the area between the lowest and the highest of each
-  // column. One outline costs a fraction of a line through all points.
+  // More points than pixels: the area between the lowest and the highest of every
+  // three pixels, and its middle. Costs a fraction of a line through all points.
   fillColumns(context, {curve, first, last, values}, yOf) {
     const columns = [];
     const lows = [];
     const highs = [];
     for (let i = first; i < last; ++i) {
-      const x = Math.round(this.xOf(curve.steps[i]));
+      const x = 3 * Math.round(this.xOf(curve.steps[i]) / 3);
       const y = yOf(values[i] * this.scale);
       const at = columns.length - 1;
       if (columns[at] === x) {
@@ -255,7 +255,12 @@ class Chart {
     context.beginPath();
     for (let at = 0; at < columns.length; ++at) context.lineTo(columns[at], highs[at] - 0.8);
     for (let at = columns.length - 1; at >= 0; --at) context.lineTo(columns[at], lows[at] + 0.8);
+    context.globalAlpha = 0.3;
     context.fill();
+    context.globalAlpha = 1;
+    context.beginPath();
+    for (let at = 0; at < columns.length; ++at) context.lineTo(columns[at], (lows[at] + highs[at]) / 2);
+    context.stroke();
   }
 
   drawHover(context, lines, yOf) {

@@ -231,8 +231,8 @@ class TimelinePanel {
     for (const i of visible) {
       if (events.other[i] >= events.workers) continue;
       const down = events.other[i] > events.row[i] ? 1 : -1;
-      const from = (events.row[i] + 0.5) * this.rowHeight + down * this.rowHeight * 0.3;
-      const to = (events.other[i] + 0.5) * this.rowHeight - down * this.rowHeight * 0.3;
+      const from = (events.row[i] + 0.5) * this.rowHeight + down * this.rowHeight * 0.15;
+      const to = (events.other[i] + 0.5) * this.rowHeight - down * this.rowHeight * 0.15;
       context.moveTo(this.xOf(events.start[i]), from);
       context.lineTo(this.xOf(events.end[i]), to);
     }
