@@ -74,6 +74,33 @@ class InitSlurm(Base):
             "train", "-c", str(path), "--set", "train.steps=7", "--set",
             "train.threads=3", "--run-dir", "runs/run-12", "--resume"])
 
+    def requeues(self, before, srun):
+        """Whether the script requeues its job, with `before` in state.json when
+        it starts, and the run's work done by the shell command `srun`."""
+        run_dir = self.folder / "mine-12"
+        run_dir.mkdir(exist_ok=True)
+        (run_dir / "state.json").write_text(before)
+        self.file("scontrol", "#!/bin/sh\necho scontrol \"$@\"\n").chmod(0o755)
+        self.file("srun", f"#!/bin/sh\ncd '{run_dir}'\n{srun}\n").chmod(0o755)
+        script = self.script("--set", f"run.dir={self.folder}/mine")
+        run = subprocess.run(
+            ["bash"], input=script, text=True, capture_output=True,
+            env={"PATH": f"{self.folder}:/usr/bin:/bin", "SLURM_NTASKS": "8",
+                 "SLURM_JOB_NUM_NODES": "2", "SLURM_JOB_NODELIST": "n[1-2]",
+                 "SLURM_CPUS_PER_TASK": "3", "SLURM_JOB_ID": "12"})
+        self.assertEqual(run.stderr, "")
+        return "scontrol requeue 12" in run.stdout, run.returncode
+
+    def test_only_what_this_start_saved_is_requeued(self):
+        saved, done = ('{"state":"%s","step":5,"exit":%d}\n' % state
+                       for state in [("saved", 75), ("done", 0)])
+        self.assertEqual(self.requeues(saved, "exit 3"), (False, 3))
+        self.assertEqual(self.requeues(saved, f"echo '{done}' >state.json"),
+                         (False, 0))
+        self.assertEqual(
+            self.requeues(done, f"echo '{saved}' >state.json; exit 75"),
+            (True, 0))
+
     def test_odd_names_survive_the_shell(self):
         odd = """it's "a" $HOME `x` \\ *"""
         script = self.script("--set", "run.dir=" + odd, name=odd + ".toml")

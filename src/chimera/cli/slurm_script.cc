@@ -70,7 +70,10 @@ std::string slurm_script(const SlurmJob& job) {
          "\"-$SLURM_JOB_ID\"\n"
          "echo \"job $SLURM_JOB_ID: $SLURM_NTASKS workers on "
          "$SLURM_JOB_NUM_NODES nodes ($SLURM_JOB_NODELIST), $run_dir\"\n\n" +
-         "status=0\n" + command(job) +
+         "# What an earlier start has left there says nothing of this one.\n"
+         "rm -f \"$run_dir/state.json\"\n"
+         "status=0\n" +
+         command(job) +
          "\n# Saved before its end, by the warning or after the loss of a "
          "worker: go on\n# in the queue. What srun returns does not tell.\n"
          "if grep -q '\"state\":\"saved\"' \"$run_dir/state.json\" \\\n"
