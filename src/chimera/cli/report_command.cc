@@ -3,10 +3,10 @@
 #include <memory>
 #include <vector>
 
+#include "chimera/base/exit_codes.h"
 #include "chimera/base/text.h"
 #include "chimera/cli/commands.h"
-#include "chimera/cli/console.h"
-#include "chimera/cli/exit_codes.h"
+#include "chimera/console/console.h"
 #include "chimera/page/html.h"
 #include "chimera/page/metrics.h"
 #include "chimera/page/run_record.h"

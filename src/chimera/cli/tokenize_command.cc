@@ -8,9 +8,9 @@
 #include <memory>
 #include <thread>
 
+#include "chimera/base/exit_codes.h"
 #include "chimera/cli/commands.h"
-#include "chimera/cli/console.h"
-#include "chimera/cli/exit_codes.h"
+#include "chimera/console/console.h"
 #include "chimera/tokenizer/corpus/tokenize_corpus.h"
 #include "chimera/tokenizer/open_tokenizer.h"
 

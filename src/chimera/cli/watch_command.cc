@@ -8,11 +8,11 @@
 #include <iostream>
 #include <memory>
 
+#include "chimera/base/exit_codes.h"
 #include "chimera/base/files.h"
 #include "chimera/base/text.h"
 #include "chimera/cli/commands.h"
-#include "chimera/cli/console.h"
-#include "chimera/cli/exit_codes.h"
+#include "chimera/console/console.h"
 #include "chimera/page/http_server.h"
 #include "chimera/page/live_run.h"
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <iostream>
 
-#include "chimera/cli/console.h"
+#include "chimera/console/console.h"
 
 namespace chimera {
 namespace {

@@ -163,7 +163,7 @@ class FactList {
       add("Samples a step", short_number(double{1} * schedule.micros *
                                          *config.micro_batch * schedule.width));
     }
-    add("Sums", config.sync);
+    add("Sums", std::string(name_of(config.sync)));
     if (config.recompute) add("Recomputation", "yes");
   }
 

@@ -10,7 +10,7 @@
 #include "chimera/base/files.h"
 #include "chimera/base/json_reader.h"
 #include "chimera/base/text.h"
-#include "chimera/train/checkpoint/catalog.h"
+#include "chimera/checkpoint/catalog.h"
 
 namespace chimera {
 namespace {

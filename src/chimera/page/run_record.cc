@@ -8,12 +8,12 @@
 #include "chimera/base/files.h"
 #include "chimera/config/parse.h"
 #include "chimera/plan/builtin_profiles.h"
+#include "chimera/plan/run_schedule.h"
 #include "chimera/plan/staged_model.h"
 #include "chimera/schedule/forms.h"
 #include "chimera/schedule/validate.h"
 #include "chimera/simulate/simulate.h"
 #include "chimera/trace/measure.h"
-#include "chimera/train/run_schedule.h"
 
 namespace chimera {
 namespace {

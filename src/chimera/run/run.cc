@@ -10,8 +10,8 @@
 #include "chimera/run/flights.h"
 #include "chimera/run/launcher.h"
 #include "chimera/run/ranks.h"
-#include "chimera/run/record.h"
 #include "chimera/run/resume_point.h"
+#include "chimera/run/run_writer.h"
 #include "chimera/run/setup_here.h"
 #include "chimera/run/signals.h"
 #include "chimera/train/peak_flops.h"
@@ -41,16 +41,16 @@ Result<RunConfig> with_directory(const Result<RunConfig>& config, bool resume) {
 }
 
 // Trains, whatever comes of it. In a process whose ranks are threads.
-ExitCode train_here(RunRecord& record, const RunSetup& setup, Flights& flights,
+ExitCode train_here(RunWriter& writer, const RunSetup& setup, Flights& flights,
                     RunObserver& observer) {
   try {
-    record.start();
-    return record.finish(train(setup, record));
+    writer.start();
+    return writer.finish(train(setup, writer));
   } catch (const std::exception&) {
     const Failure failure = current_failure();
     observer.say("error: " + failure.text + "\n");
     flights.write(setup.config.run.dir, {}, failure.text);
-    record.fail(failure.code);
+    writer.fail(failure.code);
     return failure.code;
   }
 }
@@ -84,13 +84,13 @@ RunEnd run_here(const RunConfig& config, bool resume, RunObserver& observer) {
       .flops_per_step = flops_per_step(setup),
       .peak_flops = setup.is_emulated() ? 0 : measure_peak_flops()};
   observer.on_start(start);
-  RunRecord record({.start = start,
+  RunWriter writer({.start = start,
                     .directory = &directory,
                     .flights = flights,
                     .signals = signals,
                     .observer = observer});
-  const ExitCode code = train_here(record, setup, flights, observer);
-  const RunEnd end{.code = code, .steps = record.steps(), .run_dir = path};
+  const ExitCode code = train_here(writer, setup, flights, observer);
+  const RunEnd end{.code = code, .steps = writer.steps(), .run_dir = path};
   observer.on_end(end);
   return end;
 }

@@ -15,7 +15,7 @@
 #include "chimera/run/ranks/exit_report.h"
 #include "chimera/run/ranks/session.h"
 #include "chimera/run/ranks/watchdog.h"
-#include "chimera/run/record.h"
+#include "chimera/run/run_writer.h"
 #include "chimera/train/peak_flops.h"
 
 namespace chimera {
@@ -176,16 +176,16 @@ RunEnd RankRun::train() {
     say_binding();
     observer_.say(SurvivorSave::warning(setup(), launcher_));
   }
-  RunRecord record(
+  RunWriter writer(
       {.start = start,
        .directory = admission_.directory ? &*admission_.directory : nullptr,
        .flights = flights_,
        .signals = signals_,
        .observer = observer_,
        .survivors = &survivors_});
-  record.start();
-  const TrainOutcome outcome = chimera::train(setup(), record, at_work_);
-  const RunEnd end{.code = record.finish(outcome),
+  writer.start();
+  const TrainOutcome outcome = chimera::train(setup(), writer, at_work_);
+  const RunEnd end{.code = writer.finish(outcome),
                    .steps = outcome.steps,
                    .run_dir = run_dir()};
   if (rank_ == 0) observer_.on_end(end);

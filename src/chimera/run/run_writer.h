@@ -12,9 +12,9 @@
 
 namespace chimera {
 
-class RunRecord final : public TrainObserver {
+class RunWriter final : public TrainObserver {
  public:
-  // All that these point to outlives the record.
+  // All that these point to outlives the writer.
   struct Options {
     const RunStart& start;
     RunDirectory* directory = nullptr;  // null on ranks other than 0
@@ -24,7 +24,7 @@ class RunRecord final : public TrainObserver {
     SurvivorSave* survivors = nullptr;  // null where ranks are threads
   };
 
-  explicit RunRecord(const Options& options)
+  explicit RunWriter(const Options& options)
       : options_(options), next_state_(Clock::now()) {}
 
   // Before the first step: writes schedule.sched. Throws IoError, also if the

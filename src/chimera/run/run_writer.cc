@@ -1,4 +1,4 @@
-#include "chimera/run/record.h"
+#include "chimera/run/run_writer.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -59,14 +59,14 @@ std::string fallback_directory(const std::string& run_dir) {
 
 }  // namespace
 
-void RunRecord::start() {
+void RunWriter::start() {
   if (options_.directory == nullptr) return;
   write_file(directory().file("schedule.sched"), to_sched(setup().schedule));
   check_space();
 }
 
 // Before the first step, not after days.
-void RunRecord::check_space() const {
+void RunWriter::check_space() const {
   if (setup().is_emulated()) return;
   std::error_code error;
   const auto space = std::filesystem::space(directory().path(), error);
@@ -94,7 +94,7 @@ void RunRecord::check_space() const {
 }
 
 template <typename Write>
-void RunRecord::try_to(const Write& write) {
+void RunWriter::try_to(const Write& write) {
   try {
     write();
   } catch (const IoError& error) {
@@ -106,7 +106,7 @@ void RunRecord::try_to(const Write& write) {
   }
 }
 
-void RunRecord::on_step(const StepReport& report) {
+void RunWriter::on_step(const StepReport& report) {
   StepReport complete = report;
   const RunStart& start = options_.start;
   if (start.peak_flops > 0 && report.step_s > 0) {
@@ -118,7 +118,7 @@ void RunRecord::on_step(const StepReport& report) {
 }
 
 // state.json follows about once a second.
-void RunRecord::write_metrics(const StepReport& report) {
+void RunWriter::write_metrics(const StepReport& report) {
   directory().add_metrics(report);
   if (Clock::now() < next_state_) return;
   if (directory().was_ended()) {
@@ -128,7 +128,7 @@ void RunRecord::write_metrics(const StepReport& report) {
   next_state_ = Clock::now() + std::chrono::seconds(1);
 }
 
-void RunRecord::on_replan(const Replanned& replanned) {
+void RunWriter::on_replan(const Replanned& replanned) {
   try_to([&] {
     write_file(directory().file("replanned.sched"),
                to_sched(replanned.lowered));
@@ -136,25 +136,25 @@ void RunRecord::on_replan(const Replanned& replanned) {
   options_.observer.on_replan(replanned);
 }
 
-void RunRecord::on_save(const SaveResult& save) {
+void RunWriter::on_save(const SaveResult& save) {
   options_.observer.on_save(save);
 }
 
-void RunRecord::on_late(const LatePart& part) {
+void RunWriter::on_late(const LatePart& part) {
   options_.observer.say(
       fmt::format("still waiting for rank {} to write its part of the "
                   "checkpoint of step {}\n",
                   part.rank, part.step));
 }
 
-void RunRecord::on_unwritten(const UnwrittenPart& part) {
+void RunWriter::on_unwritten(const UnwrittenPart& part) {
   if (part.rank == 0) return;  // on_save says it
   options_.observer.say(
       fmt::format("warning: rank {} cannot write its part of step {}: {}\n",
                   part.rank, part.step, part.reason));
 }
 
-void RunRecord::on_recovered(const Recovered& recovered) {
+void RunWriter::on_recovered(const Recovered& recovered) {
   if (options_.survivors != nullptr) {
     return options_.survivors->finish(recovered);
   }
@@ -164,13 +164,13 @@ void RunRecord::on_recovered(const Recovered& recovered) {
       recovered.rank, recovered.reason, recovered.step));
 }
 
-int RunRecord::lost_rank() {
+int RunWriter::lost_rank() {
   return options_.survivors == nullptr ? -1 : options_.survivors->lost();
 }
 
 // The weights of a whole run are at stake: a disk that is full may have room in
 // a moment, and another one may have it now.
-bool RunRecord::take_weights(const TrainOutcome& outcome,
+bool RunWriter::take_weights(const TrainOutcome& outcome,
                              WeightReader& weights) {
   // A saved run goes on elsewhere, and its time is short.
   if (code_of(outcome, setup()) == kExitSaved) return true;
@@ -180,7 +180,7 @@ bool RunRecord::take_weights(const TrainOutcome& outcome,
   return true;
 }
 
-bool RunRecord::write_weights_here(WeightReader& weights) const {
+bool RunWriter::write_weights_here(WeightReader& weights) const {
   constexpr int kAttempts = 3;
   constexpr auto kPause = std::chrono::seconds(2);
   for (int attempt = 1; attempt <= kAttempts; ++attempt) {
@@ -197,7 +197,7 @@ bool RunRecord::write_weights_here(WeightReader& weights) const {
   return false;
 }
 
-void RunRecord::write_weights_elsewhere(WeightReader& weights) const {
+void RunWriter::write_weights_elsewhere(WeightReader& weights) const {
   try {
     const std::string folder = fallback_directory(directory().path());
     write_weights(folder, setup().hf_shape, weights);
@@ -208,13 +208,13 @@ void RunRecord::write_weights_elsewhere(WeightReader& weights) const {
   }
 }
 
-void RunRecord::say_where(const std::string& weights) const {
+void RunWriter::say_where(const std::string& weights) const {
   const std::filesystem::path path = weights + "/model.safetensors";
   options_.observer.say(
       fmt::format("weights: {}\n", std::filesystem::absolute(path).string()));
 }
 
-void RunRecord::write_trace(const TrainOutcome& outcome) const {
+void RunWriter::write_trace(const TrainOutcome& outcome) const {
   const std::string path = directory().file("trace.json");
   std::ofstream out(path, std::ios::binary);
   write_chrome_trace(outcome.trace, 1e6, out);
@@ -224,7 +224,7 @@ void RunRecord::write_trace(const TrainOutcome& outcome) const {
 
 // memory.json: the most that the tensors of each rank took; apart from these,
 // in rank 0's process, what belonged to no rank and all that was resident.
-void RunRecord::write_memory(const TrainOutcome& outcome) const {
+void RunWriter::write_memory(const TrainOutcome& outcome) const {
   std::vector<std::string> peaks;
   double most = 0;
   for (const double peak : outcome.peak_bytes) {
@@ -241,7 +241,7 @@ void RunRecord::write_memory(const TrainOutcome& outcome) const {
       most / 1e6));
 }
 
-ExitCode RunRecord::finish(const TrainOutcome& outcome) {
+ExitCode RunWriter::finish(const TrainOutcome& outcome) {
   ExitCode code = code_of(outcome, setup());
   if (options_.directory == nullptr) return code;
   if (setup().config.run.trace) write_trace(outcome);
@@ -258,7 +258,7 @@ ExitCode RunRecord::finish(const TrainOutcome& outcome) {
 }
 
 // What went wrong counts more than that it cannot be written, either.
-void RunRecord::fail(ExitCode code) {
+void RunWriter::fail(ExitCode code) {
   try {
     directory().write_state("failed", steps_, code);
   } catch (const std::exception&) {
