@@ -6,6 +6,7 @@ Exit code 77: skipped, as SLURM is not installed or this is not root.
 """
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import unittest
 import cluster as slurm
 
 CHIMERA = os.path.abspath(sys.argv.pop(1))
+HERE = pathlib.Path(__file__).resolve().parent
 
 # 24 slots of 2 ms: a step of about 50 ms. Real stages would need real cores.
 RUN = """
@@ -67,11 +69,14 @@ class Job(unittest.TestCase):
         self.folder.mkdir()
         (self.folder / "run.toml").write_text(RUN)
 
-    def submit(self, *flags):
-        """The job of a script by `chimera init slurm`."""
+    def init(self, *flags):
         subprocess.run([CHIMERA, "init", "slurm", "-c", "run.toml", "--nodes",
                         "2", "-o", "job.sh", *flags], cwd=self.folder,
                        check=True)
+
+    def submit(self, *flags):
+        """The job of a script by `chimera init slurm`."""
+        self.init(*flags)
         return cluster.submit("job.sh", cwd=self.folder)
 
     def run_dir(self, job):
@@ -119,6 +124,43 @@ class Job(unittest.TestCase):
         cluster.run("scancel", "--signal=USR1", job)
         slurm.wait_until("the restart", 60, lambda: "going on after step" in
                          self.log(job))
+        self.assertEqual(cluster.wait_for(job, 120), "COMPLETED",
+                         self.log(job))
+        self.assertEqual(self.state(job),
+                         {"state": "done", "step": 500, "exit": 0})
+        self.assertEqual(self.steps(job), list(range(1, 501)))
+
+    def pid_of(self, job, rank):
+        """The process of a job's task."""
+        wanted = {b"SLURM_JOB_ID=" + job.encode(),
+                  b"SLURM_PROCID=%d" % rank}
+        for path in pathlib.Path("/proc").glob("[0-9]*/environ"):
+            try:
+                found = wanted <= set(path.read_bytes().split(b"\0"))
+                command = path.with_name("cmdline").read_bytes()
+            except OSError:
+                continue  # gone
+            if found and command.split(b"\0")[0] == CHIMERA.encode():
+                return int(path.parent.name)
+        raise AssertionError(f"task {rank} of job {job} is not there")
+
+    def test_a_lost_task_loses_nothing(self):
+        """The others save the run, without any periodic checkpoint, on a slow
+        disk, and the job goes on in the queue."""
+        (self.folder / "run.toml").write_text(REAL.format(steps=500))
+        library = cluster.folder / "slow_rename.so"  # no blank in it
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, HERE /
+                        "slow_rename.c", "-ldl"], check=True)
+        self.init("--set", "run.recover=true")
+        script = self.folder / "job.sh"
+        script.write_text(script.read_text().replace(
+            "srun ", f"srun --export=ALL,LD_PRELOAD={library} "))
+        job = cluster.submit("job.sh", cwd=self.folder)
+        slurm.wait_until("five steps", 30, lambda: len(self.steps(job)) >= 5)
+        os.kill(self.pid_of(job, 2), signal.SIGKILL)
+        slurm.wait_until("the restart", 60, lambda: "going on after step" in
+                         self.log(job))
+        self.assertIn("without rank 2", self.log(job))
         self.assertEqual(cluster.wait_for(job, 120), "COMPLETED",
                          self.log(job))
         self.assertEqual(self.state(job),

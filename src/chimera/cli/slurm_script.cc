@@ -46,7 +46,10 @@ std::string command(const SlurmJob& job) {
       "# --resume goes on from the newest checkpoint, if there is one.\n"
       "# --mpi=pmix makes the processes one MPI job; --kill-on-bad-exit ends "
       "all\n"
-      "# when one fails; srun does not take --cpus-per-task over from sbatch.\n"
+      "# when one fails, and leaves them KillWait seconds to save (without it "
+      "pmix\n"
+      "# kills them at once); srun does not take --cpus-per-task over from "
+      "sbatch.\n"
       "srun --mpi=pmix --kill-on-bad-exit=1 "
       "--cpus-per-task=\"$SLURM_CPUS_PER_TASK\" \\\n  " +
       shell_word(job.program) + " train -c " + shell_word(job.config);
