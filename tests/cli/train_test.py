@@ -269,7 +269,8 @@ class Stops(Base):
         self.assertEqual(run.returncode, 130, stderr)
         self.assertIn("ending after this step", stderr)
         state = self.state()
-        self.assertEqual((state["state"], state["exit"]), ("done", 130))
+        self.assertEqual((state["state"], state["exit"]),
+                         ("interrupted", 130))
         self.assertEqual(len(self.metrics()), state["step"])
         self.assertTrue((self.run_dir / "weights").exists())
 

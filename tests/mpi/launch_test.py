@@ -584,8 +584,8 @@ class Signals(Base):
         self.assertEqual(job.said("stdout"), {0: f"{self.run_dir}\n"})
         steps = self.steps()
         self.assertEqual(steps, list(range(1, len(steps) + 1)))
-        self.assertEqual(self.state(), {"state": "done", "step": len(steps),
-                                        "exit": 130}, job.story())
+        self.assertEqual(self.state(), {"state": "interrupted", "exit": 130,
+                                        "step": len(steps)}, job.story())
         self.assertEqual(list(job.said()), [0], job.story())
         self.assertNotIn("error", job.says(0))
 

@@ -114,8 +114,8 @@ class Job(unittest.TestCase):
         self.assertEqual(steps, list(range(1, len(steps) + 1)))
         state = self.state(job)
         self.assertEqual(state["step"], len(steps), self.log(job))
-        self.assertIn(state["state"], ("done", "saved"), self.log(job))
-        self.assertIn(state["exit"], (0, 75, 130), self.log(job))
+        self.assertIn(state["state"], ("interrupted", "saved"), self.log(job))
+        self.assertIn(state["exit"], (75, 130), self.log(job))
 
     def test_a_saved_run_goes_on_in_the_queue(self):
         (self.folder / "run.toml").write_text(REAL.format(steps=500))

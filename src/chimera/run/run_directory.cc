@@ -70,8 +70,8 @@ std::optional<Diagnostic> find_run(const std::string& path) {
 
 const char* state_of(ExitCode code) {
   if (code == kExitSaved) return "saved";
-  const bool done = code == kExitDone || code == kExitInterrupted;
-  return done ? "done" : "failed";
+  if (code == kExitInterrupted) return "interrupted";
+  return code == kExitDone ? "done" : "failed";
 }
 
 void write_state(const std::string& path, const RunState& state) {
