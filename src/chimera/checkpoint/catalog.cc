@@ -38,6 +38,15 @@ bool is_of_recovery(const fs::path& path) {
   return name == ".recovery" || name.ends_with(".recovering");
 }
 
+// "step-00000020.damaged", or ".damaged.2" and so on: none is ever removed.
+std::string place_aside(const std::string& checkpoint) {
+  std::string place = checkpoint + ".damaged";
+  for (int number = 2; fs::exists(place); ++number) {
+    place = fmt::format("{}.damaged.{}", checkpoint, number);
+  }
+  return place;
+}
+
 }  // namespace
 
 std::string checkpoints_path(const std::string& run_dir) {
@@ -104,9 +113,7 @@ std::vector<std::string> tidy_checkpoints(const std::string& run_dir,
       }
     }
     for (const Skipped& checkpoint : skipped) {
-      const std::string aside = checkpoint.path + ".damaged";
-      fs::remove_all(aside);
-      fs::rename(checkpoint.path, aside);
+      fs::rename(checkpoint.path, place_aside(checkpoint.path));
     }
   } catch (const fs::filesystem_error& error) {
     throw IoError(std::string("cannot tidy up checkpoints: ") + error.what());

@@ -2,6 +2,7 @@
 //
 //   RUN_DIR/checkpoints/step-00000010          complete: it was renamed at last
 //   RUN_DIR/checkpoints/step-00000020.damaged  found unfit when the run went on
+//   RUN_DIR/checkpoints/step-00000020.damaged.2  the same, once more
 //   RUN_DIR/checkpoints/.step-00000030.saving  being written, or cut off
 #pragma once
 

@@ -300,6 +300,21 @@ TEST_F(CheckpointTest, AnOlderOneIsFoundBehindDamagedOnes) {
   EXPECT_TRUE(fs::exists(checkpoint_path(run_dir_, 3) + ".damaged"));
 }
 
+TEST_F(CheckpointTest, EveryDamagedOneIsKept) {
+  const std::string path = checkpoint_path(run_dir_, 3);
+  for (const char* name : {"", ".2", ".3"}) {
+    EXPECT_EQ(save(3, 9).error, "");
+    change(path + "/manifest.json", 20);
+    std::ofstream(path + "/which") << name;
+    EXPECT_THAT(tidy_checkpoints(run_dir_, find_newest(run_dir_).skipped),
+                IsEmpty());
+  }
+  for (const std::string name : {"", ".2", ".3"}) {
+    EXPECT_EQ(read_file(path + ".damaged" + name + "/which").value(), name);
+  }
+  EXPECT_THAT(steps(), IsEmpty());
+}
+
 TEST_F(CheckpointTest, ASaveThatCannotBeWrittenLeavesTheOldOne) {
   EXPECT_EQ(save(1).error, "");
   // A file where the folder should be.
