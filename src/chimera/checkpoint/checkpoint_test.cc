@@ -363,6 +363,19 @@ TEST(Manifest, RefusesNamesOutsideOfTheCheckpoint) {
   EXPECT_EQ(parsed.errors()[0].code, "E580");
 }
 
+TEST(Manifest, RefusesCountsThatNoRunReaches) {
+  for (const std::int64_t count :
+       {std::int64_t{-1}, std::numeric_limits<std::int64_t>::max()}) {
+    for (const Manifest& manifest :
+         {Manifest{.samples = count}, Manifest{.updates = count}}) {
+      const Result<Manifest> parsed =
+          parse_manifest(to_json(manifest), "m.json");
+      ASSERT_FALSE(parsed) << count;
+      EXPECT_EQ(parsed.errors()[0].code, "E580");
+    }
+  }
+}
+
 TEST(Manifest, RefusesRangesThatNoParameterHas) {
   constexpr std::int64_t kHuge = std::int64_t{1} << 40;
   for (const auto& [shape, first, count] : std::vector<

@@ -184,9 +184,17 @@ void ManifestReader::check() {
     refuse("format \"" + shown(format_) + "\"",
            std::string("must be \"") + kFormat + "\"");
   }
-  if (manifest_.step < 0 || manifest_.samples < 0 || manifest_.updates < 0) {
-    refuse("a negative step, samples or updates", "cannot be");
-  }
+  // Far above anything real, and far enough from the end that sums of a few of
+  // them do not overflow.
+  constexpr std::int64_t kMost = std::int64_t{1} << 53;
+  const auto check_count = [&](const char* name, std::int64_t count) {
+    if (count >= 0 && count <= kMost) return;
+    refuse(fmt::format("{} = {}", name, count),
+           fmt::format("must be from 0 to {}", kMost));
+  };
+  check_count("step", manifest_.step);
+  check_count("samples", manifest_.samples);
+  check_count("updates", manifest_.updates);
   for (const ManifestFile& file : manifest_.files) {
     if (is_part_name(file.name) && file.bytes >= 0) continue;
     refuse("file \"" + shown(file.name) + "\"",
