@@ -13,6 +13,8 @@ import resource
 import shutil
 import signal
 import socket
+import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -571,6 +573,25 @@ worker 1: 1F0 %s 1B1 1B2 1B3
         self.assertEqual(list(job.said()), [0])
         self.assertEqual(os.listdir(self.run_dir), [kept.name])
         self.assertEqual(kept.read_text(), "kept\n")
+
+
+class Speed(Base):
+    def test_mfu_is_that_of_all_ranks(self):
+        """mpirun binds two ranks to a core each: the peak is that of both."""
+        config = self.write("large.toml", GPT2.format(depth=2).replace(
+            "hidden = 16", "hidden = 512").replace("seq = 16", "seq = 128"))
+        self.write("text.txt", TEXT * 2000)
+        run = subprocess.run(
+            ["mpirun", "-n", "2", *map(str, self.train(
+                "train.steps=3", "schedule.micro_batch=4", config=config))],
+            text=True, capture_output=True, cwd=self.folder, timeout=120,
+            env=MPI_ENVIRONMENT)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        shares = [float(share) for share in
+                  re.findall(r"MFU ([\d.]+) %", run.stderr)]
+        self.assertEqual(len(shares), 3, run.stderr)
+        print("MFU in per cent:", shares)
+        self.assertLess(statistics.median(shares), 100)
 
 
 class Signals(Base):

@@ -23,6 +23,7 @@
 #include "chimera/exec/run_threads.h"
 #include "chimera/plan/profile_text.h"
 #include "chimera/plan/run_schedule.h"
+#include "chimera/run/cores.h"
 #include "chimera/run/failure.h"
 #include "chimera/run/launcher.h"
 #include "chimera/run/ranks.h"
@@ -35,6 +36,7 @@ namespace {
 struct Ready {
   CalibrateOptions options;  // without what describe_host fills in
   int ranks = 1;
+  bool is_rank = false;     // workers are processes
   std::string workers_are;  // "threads"
   std::chrono::duration<double> deadline{300};
 };
@@ -110,7 +112,12 @@ std::string description_of(const Ready& ready,
 // What `ranks_here` ranks share, divided as training does.
 void describe_host(const Ready& ready, int ranks_here,
                    CalibrateOptions& options) {
-  options.cores = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  // Ranks as processes may be bound to some cores each.
+  const long online = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
+  options.cores = ready.is_rank
+                      ? static_cast<int>(
+                            std::min(online, long{usable_cores()} * ranks_here))
+                      : usable_cores();
   options.threads =
       options.train.threads.value_or(std::max(1, options.cores / ranks_here));
   options.memory_bytes = static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
@@ -158,6 +165,7 @@ Result<Ready> prepare(const RunRequest& request, bool as_ranks) {
   CalibrateOptions& options = ready.options;
   options.model = setup.model.details;
   options.train = config->train;
+  ready.is_rank = as_ranks;
   ready.workers_are =
       as_ranks ? "processes (" + mpi_library() + ")" : "threads";
   options.source = "chimera calibrate, " CHIMERA_VERSION;

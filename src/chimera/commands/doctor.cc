@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
-#include <thread>
 
 #include "chimera/base/exit_codes.h"
 #include "chimera/base/files.h"
@@ -16,6 +15,7 @@
 #include "chimera/exec/emulated.h"
 #include "chimera/exec/run_threads.h"
 #include "chimera/exec/worker.h"
+#include "chimera/run/cores.h"
 #include "chimera/run/ranks.h"
 #include "chimera/schedule/lower.h"
 #include "chimera/schedule/scheme.h"
@@ -33,12 +33,12 @@ std::string mpi_text() {
 std::string facts() {
   const double memory_gb = static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
                            static_cast<double>(sysconf(_SC_PAGESIZE)) / 1e9;
+  const int cores = usable_cores();
   std::string text = fmt::format(
       "chimera    {}\ncompiler   {}\nlibtorch   {}\ncores      {}\n"
       "memory     {:.1f} GB\nsgemm      {:.0f} GFLOP/s on all cores\n",
-      CHIMERA_VERSION, __VERSION__, TORCH_VERSION,
-      std::thread::hardware_concurrency(), memory_gb,
-      measure_peak_flops() / 1e9);
+      CHIMERA_VERSION, __VERSION__, TORCH_VERSION, cores, memory_gb,
+      measure_peak_flops(cores) / 1e9);
   text += "transport  threads of one process; " + mpi_text() + "\n";
   text += "devices    CPU (no other has been tested)\n";
   return text;

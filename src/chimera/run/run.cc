@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "chimera/exec/program.h"
+#include "chimera/run/cores.h"
 #include "chimera/run/failure.h"
 #include "chimera/run/flights.h"
 #include "chimera/run/launcher.h"
@@ -82,7 +83,8 @@ RunEnd run_here(const RunConfig& config, bool resume, RunObserver& observer) {
       .run_dir = path,
       .resumed = point ? resume_text(*point, setup) : "",
       .flops_per_step = flops_per_step(setup),
-      .peak_flops = setup.is_emulated() ? 0 : measure_peak_flops()};
+      .peak_flops =
+          setup.is_emulated() ? 0 : measure_peak_flops(usable_cores())};
   observer.on_start(start);
   RunWriter writer({.start = start,
                     .directory = &directory,

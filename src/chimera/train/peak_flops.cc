@@ -1,26 +1,44 @@
 #include "chimera/train/peak_flops.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 
 #include <algorithm>
 #include <chrono>
 
 namespace chimera {
 
-double measure_peak_flops() {
+double measure_peak_flops(int threads) {
   constexpr int kSize = 1024;
-  constexpr int kRuns = 4;
+  constexpr double kOperations = 2.0 * kSize * kSize * kSize;
+  constexpr int kWindows = 4;
+  constexpr std::chrono::duration<double> kWindow{0.03};
+  at::set_num_threads(threads);
   const at::Tensor a = at::ones({kSize, kSize});
   at::Tensor product = at::empty_like(a);
-  double best_s = 1e9;
-  for (int run = 0; run < kRuns; ++run) {
+  at::mm_out(product, a, a);  // starts threads, touches memory
+  double best = 0;
+  for (int window = 0; window < kWindows; ++window) {
     const auto start = std::chrono::steady_clock::now();
-    at::mm_out(product, a, a);
-    const std::chrono::duration<double> time =
-        std::chrono::steady_clock::now() - start;
-    best_s = std::min(best_s, time.count());
+    std::chrono::duration<double> time{0};
+    double operations = 0;
+    while (time < kWindow) {
+      at::mm_out(product, a, a);
+      operations += kOperations;
+      time = std::chrono::steady_clock::now() - start;
+    }
+    best = std::max(best, operations / time.count());
   }
-  return 2.0 * kSize * kSize * kSize / best_s;
+  return best;
+}
+
+double sum_of_peaks(Transport& transport, int first_step,
+                    const std::function<double()>& measure) {
+  transport.start_vote(first_step, {});
+  (void)transport.wait_vote(first_step);  // all ranks are here
+  const double mine = measure();
+  transport.start_vote(first_step + 1, {.loss = mine});
+  return transport.wait_vote(first_step + 1).loss;
 }
 
 }  // namespace chimera

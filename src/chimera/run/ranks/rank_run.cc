@@ -1,6 +1,5 @@
 // One process of a run, from its admission to its exit code.
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <atomic>
 
@@ -9,6 +8,7 @@
 #include "chimera/exec/program.h"
 #include "chimera/exec/progress.h"
 #include "chimera/mpi/mpi_transport.h"
+#include "chimera/run/cores.h"
 #include "chimera/run/failure.h"
 #include "chimera/run/ranks.h"
 #include "chimera/run/ranks/admission.h"
@@ -50,6 +50,7 @@ class RankRun {
   void handle_signals();
   void on_terminate(int sender);
   [[nodiscard]] MpiOptions transport_options();
+  [[nodiscard]] double measure_peak();
   [[nodiscard]] RunEnd train();
   [[nodiscard]] const RunSetup& setup() const { return *admission_.setup; }
   [[nodiscard]] const std::string& run_dir() const {
@@ -101,15 +102,12 @@ std::string RankRun::ranks_text() const {
 }
 
 void RankRun::say_binding() const {
-  cpu_set_t cores;
-  if (sched_getaffinity(0, sizeof cores, &cores) != 0 ||
-      CPU_COUNT(&cores) >= setup().threads) {
-    return;
-  }
+  const int cores = usable_cores();
+  if (cores >= setup().threads) return;
   observer_.say(
       fmt::format("note: each rank has {} threads but is bound to {} of the "
                   "host's cores: start mpirun with --bind-to none\n",
-                  setup().threads, CPU_COUNT(&cores)));
+                  setup().threads, cores));
 }
 
 // A launcher's SIGTERM may mean that a peer is dead, and that it will kill this
@@ -161,16 +159,21 @@ MpiOptions RankRun::transport_options() {
               }};
 }
 
+// All ranks at the same time: they may share cores.
+double RankRun::measure_peak() {
+  if (setup().is_emulated()) return 0;
+  constexpr int kFirstVote = (1 << 30) - 32;  // beyond the steps of training
+  return sum_of_peaks(*at_work_, kFirstVote,
+                      [this] { return measure_peak_flops(setup().threads); });
+}
+
 RunEnd RankRun::train() {
-  const RunStart start = {
-      .setup = setup(),
-      .ranks = ranks_text(),
-      .run_dir = run_dir(),
-      .resumed = admission_.resumed,
-      .flops_per_step = flops_per_step(setup()),
-      .peak_flops = rank_ > 0 || setup().is_emulated()
-                        ? 0
-                        : session_.hosts() * measure_peak_flops()};
+  const RunStart start = {.setup = setup(),
+                          .ranks = ranks_text(),
+                          .run_dir = run_dir(),
+                          .resumed = admission_.resumed,
+                          .flops_per_step = flops_per_step(setup()),
+                          .peak_flops = measure_peak()};
   if (rank_ == 0) {
     observer_.on_start(start);
     say_binding();
