@@ -546,6 +546,15 @@ worker 1: 1F0 %s 1B1 1B2 1B3
                                r"text\.txt.*\n$")
         self.assertEqual(list(job.said()), [0])
 
+    def test_a_data_file_is_read_through_by_one_rank(self):
+        """The others find the same samples, so the same file."""
+        ids = struct.pack("<999H", *[300] * 999)
+        (self.folder / "ids.bin").write_bytes(ids)
+        job = self.start_ranks(2, *self.train("data.path=ids.bin",
+                                              config=self.gpt2))
+        self.assertRegex(self.refused(job, 2, 3),
+                         rf"^on rank 0 \({HOST}\):\nerror\[E505\].*id 300.*\n$")
+
     def test_a_mistake_of_some_ranks(self):
         """Those of all; the code is that of the gravest."""
         one = ("-n", 1)

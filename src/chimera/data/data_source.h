@@ -31,6 +31,7 @@ struct DataOptions {
   // all mini-batches been of this size. May be negative; never of a step read.
   std::int64_t shift = 0;
   std::int64_t seed = 0;
+  Scan scan = Scan::kWhole;
 };
 
 // Immutable, so any number of threads may read at once. Evaluation is a source

@@ -62,7 +62,8 @@ Result<TokenFile> open_tokens(MappedFile file, const DataOptions& options,
   if (Diagnostics errors = check_tokenizer(options); !errors.empty()) {
     return errors;
   }
-  Result<TokenFile> tokens = read_tokens(std::move(file), options.vocab);
+  Result<TokenFile> tokens =
+      read_tokens(std::move(file), options.vocab, options.scan);
   if (!tokens) return tokens;
   Diagnostics errors = check_length(options, tokens->size(), least);
   if (!errors.empty()) return errors;

@@ -72,7 +72,7 @@ DataFormat format_of(const std::string& path) {
   return DataFormat::kText;
 }
 
-Result<TokenFile> read_tokens(MappedFile file, int vocab) {
+Result<TokenFile> read_tokens(MappedFile file, int vocab, Scan scan) {
   const DataFormat format = format_of(file.path());
   TokenFile tokens(std::move(file), {});
   const std::string& path = tokens.file_.path();
@@ -90,7 +90,9 @@ Result<TokenFile> read_tokens(MappedFile file, int vocab) {
     tokens.joined_ = std::move(joined).value();
     tokens.bytes_ = tokens.joined_;
   }
-  if (errors.empty()) errors = check_ids(tokens.words_, path, vocab);
+  if (errors.empty() && scan == Scan::kWhole) {
+    errors = check_ids(tokens.words_, path, vocab);
+  }
   if (errors.empty()) errors = check_ids(tokens.bytes_, path, vocab);
   if (!errors.empty()) return errors;
   return tokens;

@@ -20,6 +20,10 @@ enum class DataFormat {
 };
 [[nodiscard]] DataFormat format_of(const std::string& path);
 
+// Whether all of a .bin file is read before its first sample is. One process of
+// a run is enough, and the file may be many gigabytes.
+enum class Scan : std::uint8_t { kWhole, kTrusted };
+
 class TokenFile {
  public:
   [[nodiscard]] std::int64_t size() const {
@@ -32,7 +36,7 @@ class TokenFile {
   }
 
  private:
-  friend Result<TokenFile> read_tokens(MappedFile file, int vocab);
+  friend Result<TokenFile> read_tokens(MappedFile file, int vocab, Scan scan);
   // The views stay valid in a move: neither mapping nor heap block moves.
   TokenFile(MappedFile file, std::vector<std::uint8_t> joined)
       : file_(std::move(file)), joined_(std::move(joined)) {}
@@ -43,7 +47,8 @@ class TokenFile {
   std::span<const std::uint16_t> words_;  // is empty
 };
 
-// ENSURES: every id is below `vocab`.
-[[nodiscard]] Result<TokenFile> read_tokens(MappedFile file, int vocab);
+// ENSURES: every id is below `vocab`, unless the file is trusted.
+[[nodiscard]] Result<TokenFile> read_tokens(MappedFile file, int vocab,
+                                            Scan scan = Scan::kWhole);
 
 }  // namespace chimera

@@ -118,5 +118,15 @@ TEST(TokenFile, OnlyBytesAreATokenizerYet) {
   EXPECT_EQ(mistakes_of(options), "");
 }
 
+TEST(TokenFile, OneThatIsTrustedIsNotReadThrough) {
+  const std::string path = make_file("a.bin", as_bin({1, 65535}));
+  const auto read = [&](Scan scan) {
+    return read_tokens(std::move(map_file(path)).value(), 10, scan);
+  };
+  EXPECT_FALSE(read(Scan::kWhole));
+  ASSERT_TRUE(read(Scan::kTrusted));
+  EXPECT_EQ(read(Scan::kTrusted)->size(), 2);
+}
+
 }  // namespace
 }  // namespace chimera

@@ -11,7 +11,8 @@ Result<std::unique_ptr<RunSetup>> set_up_here(const RunConfig& config,
   const long cores = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
   return set_up(config, {.host_cores = static_cast<int>(cores),
                          .ranks_here = options.ranks_here,
-                         .checkpoint = options.checkpoint});
+                         .checkpoint = options.checkpoint,
+                         .scans_data = options.scans_data});
 }
 
 }  // namespace chimera

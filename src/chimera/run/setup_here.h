@@ -11,6 +11,7 @@ namespace chimera {
 struct SetupHere {
   std::string checkpoint = {};  // to go on from; empty: from the first step
   int ranks_here = 0;           // on this host; 0: all ranks of the run
+  bool scans_data = true;       // false: another rank does
 };
 
 // All cores count, whatever this process is bound to.

@@ -63,7 +63,7 @@ void note_bytes(RunSetup& setup) {
       shape.vocab));
 }
 
-Diagnostics set_up_data(RunSetup& setup) {
+Diagnostics set_up_data(RunSetup& setup, bool scans) {
   const ModelShape& shape = setup.model.details.shape;
   DataOptions options{.path = setup.config.data.path,
                       .kind = shape.kind,
@@ -74,7 +74,8 @@ Diagnostics set_up_data(RunSetup& setup) {
                       .type_vocab = setup.model.details.type_vocab,
                       .global_batch = setup.global_batch(),
                       .shift = setup.start.sample_shift,
-                      .seed = setup.config.train.seed};
+                      .seed = setup.config.train.seed,
+                      .scan = scans ? Scan::kWhole : Scan::kTrusted};
   Diagnostics errors;
   const auto open = [&](std::shared_ptr<const BatchSource>& source) {
     Result<std::shared_ptr<const DataSource>> opened = open_data(options);
@@ -178,7 +179,7 @@ Result<std::unique_ptr<RunSetup>> set_up(const RunConfig& config,
   if (!options.checkpoint.empty()) {
     append(errors, set_up_resume(*setup, options.checkpoint));
   }
-  append(errors, set_up_data(*setup));
+  append(errors, set_up_data(*setup, options.scans_data));
   if (!errors.empty()) return errors;
   return setup;
 }

@@ -63,6 +63,7 @@ struct SetupOptions {
   int host_cores = 1;
   int ranks_here = 0;           // that share them; 0 = all ranks of the run
   std::string checkpoint = {};  // to go on from; empty: from the begin
+  bool scans_data = true;       // false: another rank does
 };
 
 // REQUIRES: check_for_training() is content.

@@ -180,7 +180,8 @@ RankReport Admitting::prepare(const Result<RunConfig>& config) {
 RankReport Admitting::set_up_run(const Result<RunConfig>& config) {
   Result<std::unique_ptr<RunSetup>> setup =
       config ? set_up_here(*config, {.checkpoint = point_.checkpoint,
-                                     .ranks_here = session_.ranks_here()})
+                                     .ranks_here = session_.ranks_here(),
+                                     .scans_data = session_.rank() == 0})
              : config.errors();
   RankReport report;
   if (setup) {
