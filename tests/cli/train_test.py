@@ -271,6 +271,31 @@ class Train(Base):
         self.assertLess(self.metrics()[0]["loss"], last + 0.5)
 
 
+    def test_dropout_of_a_directory_is_taken_over(self):
+        self.trained()
+        config = self.folder / "more.toml"
+        weights = self.run_dir / "weights"
+        config.write_text(f'[model]\nkind="gpt2"\nseq=16\ninit="{weights}"\n' +
+                          REST + f'[data]\npath="{self.text}"\n')
+        rates = {"embd_pdrop": 0.1, "resid_pdrop": 0.2, "attn_pdrop": 0.3}
+        start = json.loads((weights / "config.json").read_text())
+        losses = {}
+        for name, values, settings in [
+                ("none", {}, []), ("embd", {"embd_pdrop": 0.1}, []),
+                ("all", rates, []), ("given", rates, ["model.dropout=0.0"])]:
+            (weights / "config.json").write_text(json.dumps(start | values))
+            self.run_dir = self.folder / name
+            self.trained(*settings, config=config)
+            losses[name] = self.metrics()[0]["loss"]
+            written = json.loads(
+                (self.run_dir / "weights/config.json").read_text())
+            for key in rates:
+                wanted = 0 if settings else values.get(key, 0)
+                self.assertEqual(written[key], wanted, (name, key))
+        self.assertEqual(losses["given"], losses["none"])
+        self.assertEqual(len(set(losses.values())), 3, losses)
+
+
 class Stops(Base):
     def test_ctrl_c_ends_after_the_step(self):
         run = subprocess.Popen(

@@ -42,7 +42,8 @@ class RealModel(reference.Case):
                 "next_sentence_label": i})
         (folder / "data.jsonl").write_text("\n".join(map(json.dumps, samples)))
         metrics, _, stderr = train(
-            folder, model={"kind": "bert", "init": str(init), "seq": seq},
+            folder, model={"kind": "bert", "init": str(init), "seq": seq,
+                           "dropout": 0.0},
             schedule=layout("chimera", 2, 2, micro_batch=1),
             # A rate that no weight feels but one that is 0.
             train={"steps": 1, "lr": 1e-30, "weight_decay": 0},

@@ -105,7 +105,7 @@ std::string description_of(const Ready& ready,
       "{}, hidden {}, heads {}, ffn {}, seq {}, vocab {}, dropout {}; {} "
       "workers as {}, {} threads each; libtorch {}; {}",
       name_of(shape.kind), shape.hidden, shape.heads, shape.ffn, shape.seq,
-      shape.vocab, model.dropout, ready.ranks, ready.workers_are,
+      shape.vocab, model.dropout.hidden, ready.ranks, ready.workers_are,
       options.threads, TORCH_VERSION, today());
 }
 

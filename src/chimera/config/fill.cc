@@ -26,6 +26,7 @@ void fill_from_preset(const ModelShape& preset, ModelConfig& model) {
 void fill_defaults(ModelConfig& model) {
   if (model.seq) fill(model.positions, *model.seq);
   if (model.hidden) fill(model.ffn, 4 * *model.hidden);
+  fill(model.dropout, 0.0);
   fill(model.tie_embeddings, true);
 }
 

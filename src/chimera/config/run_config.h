@@ -44,7 +44,7 @@ struct ModelConfig {
   std::optional<int> seq;
   std::optional<int> positions;
   std::optional<int> ffn;
-  double dropout = 0;
+  std::optional<double> dropout;  // open: what `init` says
   std::optional<bool> tie_embeddings;
 
   bool operator==(const ModelConfig&) const = default;

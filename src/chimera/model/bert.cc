@@ -27,7 +27,7 @@ class BertEmbeddings : public TransformerLayer {
         context.batch.token_types, {weights[kTypes]}, context.deferred);
     const at::Tensor sum =
         words + types + positions(weights[kPositions], context);
-    return drop(norm(sum, weights.subspan(kNorm)), 0, context);
+    return drop_embedding(norm(sum, weights.subspan(kNorm)), context);
   }
 
   double forward_flops() const override {
@@ -91,7 +91,7 @@ class BertBlock : public TransformerLayer {
                    linear(x, weights.subspan(kKey), context),
                    linear(x, weights.subspan(kValue), context)},
                   {.heads = shape().heads,
-                   .dropout = {details().dropout, kAttentionSite}},
+                   .dropout = {details().dropout.attention, kAttentionSite}},
                   context);
     return drop(linear(mixed, weights.subspan(kOut), context), kOutSite,
                 context);

@@ -23,7 +23,7 @@ class Gpt2Embeddings : public TransformerLayer {
                      const LayerContext& context) const override {
     const at::Tensor tokens = split_embedding(
         context.batch.inputs, {weights[0]}, context.deferred);  // (B, T, C)
-    return drop(tokens + positions(weights[1], context), 0, context);
+    return drop_embedding(tokens + positions(weights[1], context), context);
   }
 
   double forward_flops() const override {
@@ -72,7 +72,7 @@ class Gpt2Block : public TransformerLayer {
         attention({qkv[0], qkv[1], qkv[2]},
                   {.heads = shape().heads,
                    .causal = true,
-                   .dropout = {details().dropout, kAttentionSite}},
+                   .dropout = {details().dropout.attention, kAttentionSite}},
                   context);
     return drop(linear(mixed, weights.subspan(kOut), context), kOutSite,
                 context);

@@ -11,7 +11,7 @@ namespace chimera {
 ModelDetails default_details(const ModelShape& shape, double dropout) {
   const bool bert = shape.kind == ModelKind::kBert;
   return {.shape = shape,
-          .dropout = dropout,
+          .dropout = {dropout, dropout, dropout},
           .norm_eps = bert ? 1e-12 : 1e-5,
           .padding_id = bert ? 0 : -1};
 }

@@ -13,9 +13,18 @@
 
 namespace chimera {
 
+// Probabilities, by what is dropped.
+struct DropoutRates {
+  double embedding = 0;
+  double hidden = 0;     // what is added to the residual stream
+  double attention = 0;  // attention probabilities
+
+  bool operator==(const DropoutRates&) const = default;
+};
+
 struct ModelDetails {
   ModelShape shape;
-  double dropout = 0;
+  DropoutRates dropout;
   double norm_eps = 1e-5;
   int type_vocab = 2;  // BERT: kinds of token types
   // BERT: the input id whose embedding gets no gradient, as in Hugging Face's

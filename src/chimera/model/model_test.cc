@@ -122,7 +122,7 @@ TEST_P(EveryModel, DropsOnlyInTraining) {
   const OwnedModel owned(details());
   const at::Tensor trained = owned.forward(whole, nullptr);
   const at::Tensor evaluated = owned.forward(whole, nullptr, false);
-  EXPECT_EQ(trained.equal(evaluated), details().dropout == 0);
+  EXPECT_EQ(trained.equal(evaluated), details().dropout == DropoutRates{});
 }
 
 TEST_P(EveryModel, RunsInFloat32) {

@@ -48,7 +48,11 @@ class TransformerLayer : public Layer {
   }
   [[nodiscard]] at::Tensor drop(const at::Tensor& x, int site,
                                 const LayerContext& context) const {
-    return dropout(x, {.rate = details_.dropout, .site = site}, context);
+    return dropout(x, {.rate = details_.dropout.hidden, .site = site}, context);
+  }
+  [[nodiscard]] at::Tensor drop_embedding(const at::Tensor& x,
+                                          const LayerContext& context) const {
+    return dropout(x, {.rate = details_.dropout.embedding}, context);
   }
 
   // (T, C): the embeddings of positions 0 .. T - 1.

@@ -107,9 +107,15 @@ Diagnostics load_init(const std::shared_ptr<const HfDirectory>& directory,
 }
 
 ModelDetails details_of(const RunSetup& setup, const HfDirectory* directory) {
+  const ModelConfig& model = setup.config.model;
   ModelDetails details =
-      default_details(shape_of(setup.config.model), setup.config.model.dropout);
+      default_details(shape_of(model), model.dropout.value_or(0));
   if (directory == nullptr) return details;
+  if (!model.dropout) {
+    details.dropout = {.embedding = directory->shape().embedding_dropout,
+                       .hidden = directory->shape().hidden_dropout,
+                       .attention = directory->shape().attention_dropout};
+  }
   details.norm_eps = directory->shape().layer_norm_epsilon;
   if (details.shape.kind == ModelKind::kBert) {
     details.type_vocab = directory->shape().type_vocab;
@@ -124,9 +130,9 @@ HfShape written_shape(const ModelDetails& details) {
           .type_vocab =
               details.shape.kind == ModelKind::kBert ? details.type_vocab : 0,
           .padding_id = details.padding_id,
-          .embedding_dropout = details.dropout,
-          .hidden_dropout = details.dropout,
-          .attention_dropout = details.dropout};
+          .embedding_dropout = details.dropout.embedding,
+          .hidden_dropout = details.dropout.hidden,
+          .attention_dropout = details.dropout.attention};
 }
 
 }  // namespace
