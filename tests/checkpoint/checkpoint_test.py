@@ -6,6 +6,7 @@ usage: checkpoint_test.py CHIMERA_BINARY [unittest options]
 import contextlib
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -150,6 +151,54 @@ class Resume(runs.Runs):
                               code=8)
             self.assertIn("cannot list checkpoints", said)
         self.assertEqual(self.losses("run"), losses)
+
+    def test_changes_are_noted(self):
+        self.train("run", "run.save_every=2", "train.steps=2")
+        other = self.folder / "other.txt"
+        other.write_text("Call me Ishmael. " * 99)
+        said = self.train("run", "run.save_every=1", "train.steps=3",
+                          f"data.path={other}", "model.seq=8",
+                          "model.positions=16", "model.dropout=0.2",
+                          "train.weight_decay=0.5", resume=True)
+        for word in ("data.path = .*other.txt.* so far had .*text.txt",
+                     "model.seq = 8, .* so far had 16",
+                     "dropout = 0.2 .* so far had 0.1",
+                     "train.weight_decay = 0.5, .* so far had 0.01"):
+            self.assertRegex(said, "note: " + word)
+        said = self.train("run", "train.steps=4", f"data.path={other}",
+                          "model.seq=8", "model.positions=16",
+                          "model.dropout=0.2", resume=True)
+        self.assertNotIn("note: data.path", said)
+
+    def test_model_init_is_needed_for_the_first_start_only(self):
+        """Its weights and what only its config.json says are saved."""
+        def init_with(**values):
+            path = self.folder / "first/weights/config.json"
+            config = json.loads(path.read_text())
+            path.write_text(json.dumps(config | values))
+        self.train("first", "train.steps=2")
+        init_with(layer_norm_epsilon=1e-3, attn_pdrop=0.3)
+        init = self.folder / "init"
+        shutil.move(self.folder / "first/weights", init)
+        config = self.config.read_text()
+        lines = ("layers", "hidden", "heads", "vocab", "dropout")
+        self.config.write_text("".join(
+            line for line in config.splitlines(keepends=True)
+            if not line.startswith(lines)).replace(
+                "[model]", f'[model]\ninit = "{init}"'))
+        self.train("whole", "train.steps=6")
+        for ranks in (0, 4):
+            name = f"parts{ranks}"
+            self.train(name, "run.save_every=3", "train.steps=3")
+            shutil.move(init, self.folder / "away")
+            self.train(name, "train.steps=6", resume=True, ranks=ranks)
+            shutil.move(self.folder / "away", init)
+            self.assertEqual(self.weights(name), self.weights("whole"))
+        # The same shape, but another epsilon.
+        self.config.write_text(config)
+        said = self.train("parts0", "train.steps=9", resume=True, code=4)
+        self.assertRegex(said, r"error\[E584\].*layer_norm_epsilon = 1e-05 "
+                               r"must be 0.001")
 
     def test_metrics_of_lost_steps_are_dropped(self):
         self.train("run", "run.save_every=4", "train.steps=6")
@@ -327,14 +376,20 @@ class Damage(runs.Runs):
         self.assertIn("error[E587]", said)
 
     def test_another_model_or_optimizer(self):
-        for code, settings in (("E584", ["model.hidden=32"]),
-                               ("E584", ["model.layers=5"]),
-                               ("E585", ["train.optimizer=sgd",
-                                         "train.momentum=0.5"]),
-                               ("E586", ["train.steps=3"])):
+        for code, word, settings in (
+                ("E584", "model.hidden = 32", ["model.hidden=32"]),
+                ("E584", "model.layers = 5", ["model.layers=5"]),
+                ("E584", "model.heads = 4 must be 2", ["model.heads=4"]),
+                ("E585", 'train.optimizer = "adam" must be "adamw"',
+                 ["train.optimizer=adam"]),
+                ("E585", 'train.optimizer = "sgd"', ["train.optimizer=sgd"]),
+                ("E585", 'train.optimizer = "sgd"', ["train.optimizer=sgd",
+                                                     "train.momentum=0.5"]),
+                ("E586", "step 8", ["train.steps=3"])):
             with self.subTest(settings):
                 said = self.train("run", *settings, resume=True, code=4)
-                self.assertIn(f"error[{code}]", said)
+                self.assertRegex(said, rf"error\[{code}\].*" +
+                                 re.escape(word))
         self.assertEqual(self.steps("run"), [4, 8])  # nothing was touched
 
     def test_a_rank_says_it_too(self):

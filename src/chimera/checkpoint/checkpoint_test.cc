@@ -403,6 +403,7 @@ TEST(Manifest, IsTheSameAfterReading) {
                           .seed = -3,
                           .schedule = "abc",
                           .config = "[model]\nkind = \"gpt2\"\n",
+                          .model = "{\"n_layer\": 4}\n",
                           .files = {{"part-0000.safetensors", 12, "ff"}},
                           .tensors = {{.kind = "weights",
                                        .parameter = "a.b",

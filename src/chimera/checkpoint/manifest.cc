@@ -121,6 +121,8 @@ void ManifestReader::read_member(const std::string& key) {
     store(m.schedule, reader_.string(key));
   } else if (key == "config") {
     store(m.config, reader_.string(key));
+  } else if (key == "model") {
+    store(m.model, reader_.string(key));
   } else if (key == "files") {
     reader_.array(key, [this] { read_file(); });
   } else if (key == "tensors") {
@@ -128,8 +130,9 @@ void ManifestReader::read_member(const std::string& key) {
   } else if (key == "hash") {
     (void)reader_.string(key);
   } else {
-    reader_.unknown_key(key, {"format", "step", "samples", "updates", "seed",
-                              "schedule", "config", "files", "tensors"});
+    reader_.unknown_key(
+        key, {"format", "step", "samples", "updates", "seed", "schedule",
+              "config", "model", "files", "tensors"});
   }
 }
 
@@ -244,11 +247,12 @@ std::string to_json(const Manifest& manifest) {
   }
   const std::string text = fmt::format(
       "{{\"format\":\"{}\",\"step\":{},\"samples\":{},\"updates\":{},"
-      "\"seed\":{},\n\"schedule\":{},\n\"config\":{},\n\"files\":[\n{}],\n"
+      "\"seed\":{},\n\"schedule\":{},\n\"config\":{},\n\"model\":{},"
+      "\n\"files\":[\n{}],\n"
       "\"tensors\":[\n{}]",
       kFormat, manifest.step, manifest.samples, manifest.updates, manifest.seed,
       json_string(manifest.schedule), json_string(manifest.config),
-      join(files, ",\n"), join(tensors, ",\n"));
+      json_string(manifest.model), join(files, ",\n"), join(tensors, ",\n"));
   return fmt::format("{}{}\"{}\"}}\n", text, kHashKey, hash_of_text(text));
 }
 

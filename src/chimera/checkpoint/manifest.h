@@ -2,6 +2,7 @@
 //
 //   {"format":"chimera-checkpoint-1","step":10,"samples":320,"updates":10,
 //    "seed":0,"schedule":"9f0c...","config":"[model]\n...",
+//   "model":"{\"model_type\":\"gpt2\",...}",
 //   "files":[{"name":"part-0000.safetensors","bytes":840,"head":"ab12..."}],
 //   "tensors":[{"kind":"weights","parameter":"ln_f.bias","shape":[64],
 //     "first":0,"count":64,"file":0,"hash":"77aa..."}],
@@ -56,6 +57,9 @@ struct Manifest {
   std::int64_t seed = 0;
   std::string schedule;  // hash
   std::string config;    // the run's, as run.toml
+  // The model as a Hugging Face config.json: what config leaves to model.init.
+  // Empty for layers of one's own.
+  std::string model;
   std::vector<ManifestFile> files;
   std::vector<ManifestTensor> tensors;
 

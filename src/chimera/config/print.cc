@@ -82,4 +82,17 @@ std::string print_run_config(const RunConfig& config) {
   return text;
 }
 
+std::vector<std::string> key_lines(const std::string& printed) {
+  std::vector<std::string> keys;
+  std::string section;
+  for (const std::string_view line : split(printed, '\n')) {
+    if (line.starts_with('[')) {
+      section = std::string(line.substr(1, line.find(']') - 1)) + ".";
+    } else if (!line.empty()) {
+      keys.push_back(section + std::string(line));
+    }
+  }
+  return keys;
+}
+
 }  // namespace chimera

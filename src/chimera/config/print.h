@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "chimera/config/run_config.h"
 
@@ -12,5 +13,8 @@ namespace chimera {
 // REQUIRES: `config` comes from parse_run_config, or would pass it.
 // ENSURES: parsing the text gives an equal RunConfig.
 [[nodiscard]] std::string print_run_config(const RunConfig& config);
+
+// "train.lr = 0.001" for each key of a printed config.
+[[nodiscard]] std::vector<std::string> key_lines(const std::string& printed);
 
 }  // namespace chimera

@@ -12,27 +12,34 @@
 namespace chimera {
 namespace {
 
-// What the directory says fills what run.toml leaves open; what both say must
-// agree.
-Diagnostics adopt_shape(const HfShape& hf, ModelConfig& model) {
+// What a directory or a checkpoint says fills what run.toml leaves open; what
+// both say must agree.
+struct ShapeSource {
+  const HfShape& hf;
+  std::string name;
+  const char* code;
+};
+
+Diagnostics adopt_shape(const ShapeSource& source, ModelConfig& model) {
+  const HfShape& hf = source.hf;
   Diagnostics errors;
   const auto adopt = [&](const char* name, auto& mine, const auto& theirs) {
     if (!mine) {
       mine = theirs;
     } else if (*mine != theirs) {
-      errors.push_back({.code = "E565",
+      errors.push_back({.code = source.code,
                         .found = "model." + std::string(name) + " = " +
                                  std::to_string(*mine),
-                        .needed = "must agree with " + model.init +
+                        .needed = "must agree with " + source.name +
                                   ", which has " + std::to_string(theirs),
                         .hint = "leave it out"});
     }
   };
   if (hf.model.kind != model.kind) {
     errors.push_back(
-        {.code = "E565",
+        {.code = source.code,
          .found = "model.kind = \"" + std::string(name_of(model.kind)) + "\"",
-         .needed = "must agree with " + model.init + ", which holds a " +
+         .needed = "must agree with " + source.name + ", which holds a " +
                    std::string(name_of(hf.model.kind))});
     return errors;
   }
@@ -45,11 +52,11 @@ Diagnostics adopt_shape(const HfShape& hf, ModelConfig& model) {
   adopt("tie_embeddings", model.tie_embeddings, hf.model.tie_embeddings);
   if (!model.seq) model.seq = hf.model.positions;
   if (*model.seq > hf.model.positions) {
-    errors.push_back({.code = "E565",
+    errors.push_back({.code = source.code,
                       .found = "model.seq = " + std::to_string(*model.seq),
                       .needed = "must not be above the " +
                                 std::to_string(hf.model.positions) +
-                                " positions of " + model.init});
+                                " positions of " + source.name});
   }
   return errors;
 }
@@ -106,20 +113,20 @@ Diagnostics load_init(const std::shared_ptr<const HfDirectory>& directory,
   return {};
 }
 
-ModelDetails details_of(const RunSetup& setup, const HfDirectory* directory) {
-  const ModelConfig& model = setup.config.model;
+// `hf` is what stands behind model.init; null without one.
+ModelDetails details_of(const ModelConfig& model, const HfShape* hf) {
   ModelDetails details =
       default_details(shape_of(model), model.dropout.value_or(0));
-  if (directory == nullptr) return details;
+  if (hf == nullptr) return details;
   if (!model.dropout) {
-    details.dropout = {.embedding = directory->shape().embedding_dropout,
-                       .hidden = directory->shape().hidden_dropout,
-                       .attention = directory->shape().attention_dropout};
+    details.dropout = {.embedding = hf->embedding_dropout,
+                       .hidden = hf->hidden_dropout,
+                       .attention = hf->attention_dropout};
   }
-  details.norm_eps = directory->shape().layer_norm_epsilon;
+  details.norm_eps = hf->layer_norm_epsilon;
   if (details.shape.kind == ModelKind::kBert) {
-    details.type_vocab = directory->shape().type_vocab;
-    details.padding_id = directory->shape().padding_id;
+    details.type_vocab = hf->type_vocab;
+    details.padding_id = hf->padding_id;
   }
   return details;
 }
@@ -137,17 +144,23 @@ HfShape written_shape(const ModelDetails& details) {
 
 }  // namespace
 
-Diagnostics set_up_model(RunSetup& setup) {
+Diagnostics set_up_model(RunSetup& setup, const HfShape* saved) {
   std::shared_ptr<HfDirectory> directory;
+  const HfShape* hf = nullptr;
   ModelConfig& model = setup.config.model;
-  if (!model.init.empty()) {
+  if (!model.init.empty() && saved != nullptr) {
+    hf = saved;
+    Diagnostics errors = adopt_shape({*hf, "the checkpoint", "E584"}, model);
+    if (!errors.empty()) return errors;
+  } else if (!model.init.empty()) {
     Result<HfDirectory> opened = HfDirectory::open(model.init);
     if (!opened) return opened.errors();
     directory = std::make_shared<HfDirectory>(std::move(opened).value());
-    Diagnostics errors = adopt_shape(directory->shape(), model);
+    hf = &directory->shape();
+    Diagnostics errors = adopt_shape({*hf, model.init, "E565"}, model);
     if (!errors.empty()) return errors;
   }
-  setup.model = make_model(details_of(setup, directory.get()));
+  setup.model = make_model(details_of(model, hf));
   setup.hf_shape = written_shape(setup.model.details);
   if (directory) return load_init(directory, setup);
   const std::int64_t seed = setup.config.train.seed;

@@ -9,6 +9,9 @@ namespace chimera {
 
 // Fills in setup.model, hf_shape, init and notices, and in setup.config the
 // shape that model.init gives. Everything wrong with the directory otherwise.
-[[nodiscard]] Diagnostics set_up_model(RunSetup& setup);
+// Where a checkpoint says of which model it is (`saved`), model.init is not
+// read, and start.init is left to it.
+[[nodiscard]] Diagnostics set_up_model(RunSetup& setup,
+                                       const HfShape* saved = nullptr);
 
 }  // namespace chimera

@@ -7,14 +7,12 @@
 #include <map>
 
 #include "chimera/base/files.h"
-#include "chimera/checkpoint/checkpoint.h"
 #include "chimera/exec/train_state.h"
 #include "chimera/train/optimizers.h"
+#include "chimera/train/resume_changes.h"
 
 namespace chimera {
 namespace {
-
-using CheckpointPtr = std::shared_ptr<const Checkpoint>;
 
 std::map<std::string, ParameterSpec> parameters_of(const Model& model) {
   std::map<std::string, ParameterSpec> parameters;
@@ -102,28 +100,23 @@ void note_changes(RunSetup& setup, const Manifest& manifest) {
   }
 }
 
-// Open, and of this model, optimizer and length.
-Result<CheckpointPtr> open_fitting(const RunSetup& setup,
-                                   const std::string& path) {
-  Result<Checkpoint> opened = Checkpoint::open(path);
-  if (!opened) return opened.errors();
-  auto checkpoint =
-      std::make_shared<const Checkpoint>(std::move(opened).value());
+// Every tensor that this model and optimizer need, and no more steps than the
+// run has.
+Diagnostics check_fit(const RunSetup& setup, const Checkpoint& checkpoint) {
   const auto parameters = parameters_of(setup.model);
-  Diagnostics errors = check_model(*checkpoint, parameters);
+  Diagnostics errors = check_model(checkpoint, parameters);
   if (errors.empty()) {
-    errors = check_optimizer(*checkpoint, parameters, setup.config.train);
+    errors = check_optimizer(checkpoint, parameters, setup.config.train);
   }
-  const int step = checkpoint->manifest().step;
+  const int step = checkpoint.manifest().step;
   if (step > *setup.config.train.steps) {
     errors.push_back({.code = "E586",
-                      .where = path,
+                      .where = checkpoint.path(),
                       .found = fmt::format("step {}", step),
                       .needed = fmt::format("is beyond train.steps = {}",
                                             *setup.config.train.steps)});
   }
-  if (!errors.empty()) return errors;
-  return checkpoint;
+  return errors;
 }
 
 StartPoint start_at(const RunSetup& setup, const CheckpointPtr& checkpoint) {
@@ -148,17 +141,42 @@ StartPoint start_at(const RunSetup& setup, const CheckpointPtr& checkpoint) {
 
 }  // namespace
 
-Result<StartPoint> read_start(const RunSetup& setup, const std::string& path) {
-  const Result<CheckpointPtr> checkpoint = open_fitting(setup, path);
-  if (!checkpoint) return checkpoint.errors();
-  return start_at(setup, *checkpoint);
+Result<SavedRun> open_saved(const std::string& path) {
+  Result<Checkpoint> opened = Checkpoint::open(path);
+  if (!opened) return opened.errors();
+  SavedRun saved{.checkpoint = std::make_shared<const Checkpoint>(
+                     std::move(opened).value())};
+  const std::string& model = saved.checkpoint->manifest().model;
+  if (model.empty()) return saved;
+  const Result<HfShape> shape = parse_hf_config(model, path);
+  if (!shape) {
+    return Diagnostic{.code = "E580",
+                      .where = path + "/manifest.json",
+                      .found = "its model",
+                      .needed = "cannot be read: " + shape.errors()[0].found +
+                                " " + shape.errors()[0].needed};
+  }
+  saved.shape = *shape;
+  return saved;
 }
 
-Diagnostics set_up_resume(RunSetup& setup, const std::string& path) {
-  const Result<CheckpointPtr> checkpoint = open_fitting(setup, path);
-  if (!checkpoint) return checkpoint.errors();
-  setup.start = start_at(setup, *checkpoint);
-  note_changes(setup, (*checkpoint)->manifest());
+Result<StartPoint> read_start(const RunSetup& setup, const std::string& path) {
+  const Result<SavedRun> saved = open_saved(path);
+  if (!saved) return saved.errors();
+  Diagnostics errors = check_fit(setup, *saved->checkpoint);
+  if (!errors.empty()) return errors;
+  return start_at(setup, saved->checkpoint);
+}
+
+Diagnostics set_up_resume(RunSetup& setup, const SavedRun& saved) {
+  const Changes changes = changes_since(saved, setup);
+  if (!changes.errors.empty()) return changes.errors;
+  Diagnostics errors = check_fit(setup, *saved.checkpoint);
+  if (!errors.empty()) return errors;
+  setup.start = start_at(setup, saved.checkpoint);
+  note_changes(setup, saved.checkpoint->manifest());
+  setup.notices.insert(setup.notices.end(), changes.notes.begin(),
+                       changes.notes.end());
   return {};
 }
 

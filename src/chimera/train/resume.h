@@ -5,19 +5,30 @@
 //   E586 a checkpoint that is further than train.steps
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "chimera/base/result.h"
+#include "chimera/checkpoint/checkpoint.h"
 #include "chimera/train/setup.h"
 
 namespace chimera {
+
+using CheckpointPtr = std::shared_ptr<const Checkpoint>;
+
+struct SavedRun {
+  CheckpointPtr checkpoint;
+  // The model that it is of; open for layers of one's own.
+  std::optional<HfShape> shape;
+};
+[[nodiscard]] Result<SavedRun> open_saved(const std::string& path);
 
 // REQUIRES: model and schedule are set up.
 [[nodiscard]] Result<StartPoint> read_start(const RunSetup& setup,
                                             const std::string& path);
 
 // Sets setup.start, and adds notices.
-[[nodiscard]] Diagnostics set_up_resume(RunSetup& setup,
-                                        const std::string& path);
+[[nodiscard]] Diagnostics set_up_resume(RunSetup& setup, const SavedRun& saved);
 
 }  // namespace chimera

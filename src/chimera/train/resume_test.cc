@@ -108,6 +108,34 @@ TEST_F(Resume, EveryLayoutGetsTheSameState) {
   }
 }
 
+TEST_F(Resume, AnotherOptimizerIsRefused) {
+  RunConfig config = config_of("chimera");
+  config.run.dir = run_dir_;
+  config.run.save_every = 1;
+  config.train.steps = 1;
+  const Linears linears = make_linears(8);
+  (void)train(*setup_of(config, model_from(linears)), {});
+  const auto resume = [&](const RunConfig& now) {
+    return set_up(now, {.checkpoint = checkpoint_path(run_dir_, 1)},
+                  model_from(linears));
+  };
+  for (const OptimizerKind kind : {OptimizerKind::kAdam, OptimizerKind::kSgd}) {
+    config.train.optimizer = kind;
+    const auto setup = resume(config);
+    ASSERT_FALSE(setup);
+    EXPECT_EQ(setup.errors()[0].code, "E585");
+    EXPECT_THAT(setup.errors()[0].found,
+                ::testing::StartsWith("train.optimizer = "));
+    EXPECT_THAT(setup.errors()[0].needed, ::testing::HasSubstr("adamw"));
+  }
+  config.train.optimizer = OptimizerKind::kAdamW;
+  config.train.weight_decay = 0.5;
+  const auto setup = resume(config);
+  ASSERT_TRUE(setup);
+  EXPECT_THAT((*setup)->notices, ::testing::Contains(::testing::StartsWith(
+                                     "train.weight_decay = 0.5, but")));
+}
+
 // A layer that fails on one worker, once.
 class FailsOnce {
  public:

@@ -122,7 +122,10 @@ Manifest manifest_head(const RunSetup& setup, const StartPoint& start,
           .updates = point.updates,
           .seed = setup.config.train.seed,
           .schedule = fmt::format("{:016x}", hash_of(to_json(setup.schedule))),
-          .config = print_run_config(setup.config)};
+          .config = print_run_config(setup.config),
+          .model = setup.hf_shape.model.layers > 0
+                       ? hf_config_text(setup.hf_shape)
+                       : ""};
 }
 
 std::int64_t checkpoint_bytes(const RunSetup& setup) {

@@ -142,6 +142,12 @@ Diagnostics set_up_schedule(RunSetup& setup, const SetupOptions& options) {
   return {};
 }
 
+// Without a checkpoint to go on from: nothing.
+Result<SavedRun> open_start(const SetupOptions& options) {
+  if (options.checkpoint.empty()) return SavedRun{};
+  return open_saved(options.checkpoint);
+}
+
 void set_up_emulated(RunSetup& setup) {
   const Costs costs = emulated_costs(setup.config, setup.schedule);
   for (const StageCosts& stage : costs.stages) {
@@ -167,8 +173,13 @@ Result<std::unique_ptr<RunSetup>> set_up(const RunConfig& config,
   auto setup = std::make_unique<RunSetup>();
   setup->config = config;
   Diagnostics errors = check_possible(config);
+  const Result<SavedRun> saved = open_start(options);
+  if (!saved) return saved.errors();
   const bool emulated = config.model.kind == ModelKind::kEmulated;
-  if (!emulated) append(errors, set_up_model(*setup));
+  if (!emulated) {
+    append(errors,
+           set_up_model(*setup, saved->shape ? &*saved->shape : nullptr));
+  }
   append(errors, set_up_schedule(*setup, options));
   if (!errors.empty()) return errors;
   if (emulated) {
@@ -176,9 +187,7 @@ Result<std::unique_ptr<RunSetup>> set_up(const RunConfig& config,
     return setup;
   }
   append(errors, set_up_cut(*setup));
-  if (!options.checkpoint.empty()) {
-    append(errors, set_up_resume(*setup, options.checkpoint));
-  }
+  if (saved->checkpoint) append(errors, set_up_resume(*setup, *saved));
   append(errors, set_up_data(*setup, options.scans_data));
   if (!errors.empty()) return errors;
   return setup;
@@ -206,8 +215,10 @@ Result<std::unique_ptr<RunSetup>> set_up(const RunConfig& config,
   append(errors, set_up_cut(*setup));
   if (!errors.empty()) return errors;
   setup->start.init = init_from(setup->model, config.train.seed);
-  if (!options.checkpoint.empty()) {
-    append(errors, set_up_resume(*setup, options.checkpoint));
+  const Result<SavedRun> saved = open_start(options);
+  if (!saved) return saved.errors();
+  if (saved->checkpoint) {
+    append(errors, set_up_resume(*setup, *saved));
     if (errors.empty() && setup->start.sample_shift != 0) {
       errors.push_back({.code = "E564",
                         .found = "another mini-batch size than the "

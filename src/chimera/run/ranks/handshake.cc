@@ -6,7 +6,6 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "chimera/base/check.h"
 #include "chimera/base/hash.h"
@@ -76,8 +75,10 @@ std::string describe_model(const RunSetup& setup) {
     }
   }
   for (const int layer : setup.cut) text += fmt::format("{} ", layer);
+  // A checkpoint holds all weights: then model.init is not read.
   const std::string& init = setup.config.model.init;
-  return init.empty() ? text : text + files_in(init);
+  const bool is_read = !init.empty() && setup.start.restored == nullptr;
+  return is_read ? text + files_in(init) : text;
 }
 
 // Of some samples, from this step on over one epoch.
@@ -114,26 +115,11 @@ std::string hash_text(const std::string& text) {
   return fmt::format("{:016x}", hash_of(text));
 }
 
-// "[train] lr = 0.001" for each line.
-std::vector<std::string> keys_of(const std::string& config) {
-  std::vector<std::string> keys;
-  std::string section;
-  std::istringstream lines(config);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with('[')) {
-      section = line.substr(1, line.find(']') - 1) + ".";
-    } else if (!line.empty()) {
-      keys.push_back(section + line);
-    }
-  }
-  return keys;
-}
-
 // The first lines in which two configs differ.
 std::pair<std::string, std::string> first_difference(const std::string& mine,
                                                      const std::string& first) {
-  const std::vector<std::string> a = keys_of(mine);
-  const std::vector<std::string> b = keys_of(first);
+  const std::vector<std::string> a = key_lines(mine);
+  const std::vector<std::string> b = key_lines(first);
   const std::size_t shorter = std::min(a.size(), b.size());
   const auto [at_a, at_b] = std::mismatch(
       a.begin(), a.begin() + static_cast<std::ptrdiff_t>(shorter), b.begin());
