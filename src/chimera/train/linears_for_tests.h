@@ -41,13 +41,14 @@ inline at::Tensor squared_error(const at::Tensor& y, const Ids& ids) {
   return (y - inputs(ids).flip({1})).square().sum();
 }
 
-inline OwnModel model_from(const Linears& linears) {
+inline OwnModel model_from(const Linears& linears,
+                           const std::string& name = "layer") {
   OwnModel own;
   for (std::size_t i = 0; i < linears.size(); ++i) {
     const bool first = i == 0;
     const bool last = i + 1 == linears.size();
     own.layers.push_back(make_module_layer(
-        "layer" + std::to_string(i), linears[i].ptr(),
+        name + std::to_string(i), linears[i].ptr(),
         [first, last](torch::nn::LinearImpl& linear, const at::Tensor& x,
                       const LayerContext& context) {
           const Ids& ids = context.batch.sample_ids;

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "chimera/base/files.h"
+#include "chimera/base/text.h"
 #include "chimera/exec/train_state.h"
 #include "chimera/train/optimizers.h"
 #include "chimera/train/resume_changes.h"
@@ -48,7 +49,7 @@ Diagnostics check_model(const Checkpoint& checkpoint,
   }
   for (const ManifestTensor& tensor : checkpoint.manifest().tensors) {
     if (tensor.kind == kWeightsKind && !model.contains(tensor.parameter)) {
-      refuse(tensor.parameter, "is not in [model]");
+      refuse(shown(tensor.parameter), "is not in [model]");
     }
   }
   return errors;

@@ -108,6 +108,28 @@ TEST_F(Resume, EveryLayoutGetsTheSameState) {
   }
 }
 
+TEST_F(Resume, NamesOfAForgedCheckpointAreShownEscaped) {
+  RunConfig config = config_of("1f1b");
+  config.schedule.spec.depth = 1;
+  config.run.dir = run_dir_;
+  config.run.save_every = 1;
+  config.train.steps = 1;
+  const Linears linears = make_linears(1);
+  (void)train(*setup_of(config, model_from(linears, "\x1b]0;forged\a")), {});
+  const Result<std::unique_ptr<RunSetup>> setup =
+      set_up(config, {.checkpoint = checkpoint_path(run_dir_, 1)},
+             model_from(linears));
+  ASSERT_FALSE(setup);
+  bool is_named = false;
+  for (const Diagnostic& error : setup.errors()) {
+    EXPECT_EQ(error.code, "E584");
+    const std::string text = to_string(error);
+    EXPECT_EQ(text.find_first_of("\x1b\a"), std::string::npos);
+    is_named = is_named || text.find("forged") != std::string::npos;
+  }
+  EXPECT_TRUE(is_named);
+}
+
 TEST_F(Resume, AnotherOptimizerIsRefused) {
   RunConfig config = config_of("chimera");
   config.run.dir = run_dir_;
