@@ -6,6 +6,7 @@
 // combination of everything else in turn; with CHIMERA_GRID=full with a dozen,
 // in which every two choices meet.
 #include <gtest/gtest.h>
+#include <mpi.h>
 #include <unistd.h>
 
 #include <iostream>
@@ -18,6 +19,40 @@
 #include "chimera/mpi/session.h"
 #include "tests/grid.h"
 #include "tests/training_cases.h"
+
+namespace {
+
+int highest_tag = 0;  // as if MPI had no more; 0: what it has
+
+bool is_refused(int tag) { return highest_tag > 0 && tag > highest_tag; }
+
+}  // namespace
+
+// MPI's profiling interface: these stand before MPI's own.
+extern "C" {
+
+int MPI_Comm_get_attr(MPI_Comm comm, int key, void* value, int* flag) {
+  if (key != MPI_TAG_UB || highest_tag == 0) {
+    return PMPI_Comm_get_attr(comm, key, value, flag);
+  }
+  *static_cast<int**>(value) = &highest_tag;
+  *flag = 1;
+  return MPI_SUCCESS;
+}
+
+int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag,
+              MPI_Comm comm, MPI_Request* request) {
+  if (is_refused(tag)) return MPI_ERR_TAG;
+  return PMPI_Isend(data, count, type, to, tag, comm, request);
+}
+
+int MPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag,
+              MPI_Comm comm, MPI_Request* request) {
+  if (is_refused(tag)) return MPI_ERR_TAG;
+  return PMPI_Irecv(data, count, type, from, tag, comm, request);
+}
+
+}  // extern "C"
 
 namespace chimera {
 namespace {
@@ -33,11 +68,12 @@ const MpiSession* session = nullptr;  // of main
 
 // A test that cannot go on ends its process, and so the job.
 std::unique_ptr<MpiTransport> transport_of(
-    const std::vector<std::vector<int>>& groups,
-    const std::vector<int>& peers) {
+    const std::vector<std::vector<int>>& groups, const std::vector<int>& peers,
+    std::int64_t messages = MpiOptions::kFewMessages) {
   return make_mpi_transport({.deadline = std::chrono::seconds(60),
                              .groups = groups,
                              .peers = peers,
+                             .messages = messages,
                              .cause =
                                  [] {
                                    try {
@@ -159,6 +195,28 @@ TEST(Mpi, MessagesAndSumsMoveWhileTheWorkersCompute) {
   EXPECT_LT(transport->receive(message, previous).span.end, computed);
   EXPECT_LT(transport->wait_collective(sum).end, computed);
   EXPECT_EQ(gradient.back(), static_cast<float>(ranks));
+}
+
+// Received in another order than sent, so that two messages of one address
+// would be taken for each other.
+TEST(Mpi, MoreMessagesThanTags) {
+  constexpr std::int64_t kMessages = 40;
+  highest_tag = 9;
+  const int peer = session->rank() ^ 1;
+  {
+    const auto transport = transport_of({}, {peer}, kMessages);
+    for (std::int64_t index = kMessages; index-- > 0;) {
+      transport->post_receive({index, 0}, peer, empty_bytes(sizeof index));
+    }
+    for (std::int64_t index = 0; index < kMessages; ++index) {
+      transport->send({index, 0}, peer, to_payload(index));
+    }
+    for (std::int64_t index = 0; index < kMessages; ++index) {
+      const Received received = transport->receive({index, 0}, peer);
+      EXPECT_EQ(from_payload<std::int64_t>(*received.payload), index);
+    }
+  }
+  highest_tag = 0;
 }
 
 }  // namespace

@@ -20,6 +20,15 @@ MPI_Comm copy_of_world() {
   return comm;
 }
 
+// MPI promises 32768 at least.
+std::int64_t number_of_tags() {
+  void* highest = nullptr;
+  int is_known = 0;
+  check_mpi(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &highest, &is_known),
+            "MPI_Comm_get_attr");
+  return is_known != 0 ? std::int64_t{*static_cast<int*>(highest)} + 1 : 32768;
+}
+
 // Only the members take part.
 MPI_Comm comm_of(const std::vector<int>& members, int number) {
   MPI_Group world = MPI_GROUP_NULL;
@@ -52,10 +61,14 @@ Process this_process() {
 
 }  // namespace
 
-Communicators::Communicators(const std::vector<std::vector<int>>& groups) {
+Communicators::Communicators(const std::vector<std::vector<int>>& groups,
+                             std::int64_t messages)
+    : tags_(number_of_tags()) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
-  messages_ = copy_of_world();
+  for (std::int64_t first = 0; first < messages; first += tags_) {
+    messages_.push_back(copy_of_world());
+  }
   control_ = copy_of_world();
   for (std::size_t number = 0; number < groups.size(); ++number) {
     const std::vector<int>& members = groups[number];
@@ -66,6 +79,10 @@ Communicators::Communicators(const std::vector<std::vector<int>>& groups) {
                           : MPI_COMM_NULL);
   }
   find_local_pids();
+}
+
+MpiAddress Communicators::message(std::int64_t index, int rank) const {
+  return {messages_.at(index / tags_), rank, static_cast<int>(index % tags_)};
 }
 
 void Communicators::find_local_pids() {
@@ -86,7 +103,7 @@ Communicators::~Communicators() {
     if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
   }
   MPI_Comm_free(&control_);
-  MPI_Comm_free(&messages_);
+  for (MPI_Comm& comm : messages_) MPI_Comm_free(&comm);
 }
 
 }  // namespace chimera

@@ -1,4 +1,5 @@
-// The communicators of a run: one for messages, one for votes and heartbeats,
+// The communicators of a run: for messages (one, unless MPI has too few tags),
+// one for votes and heartbeats,
 // one for each sum group, all made in one order on every rank. And which ranks
 // are processes of this host.
 #pragma once
@@ -6,22 +7,28 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
+
+#include "chimera/mpi/wire.h"
 
 namespace chimera {
 
 class Communicators {
  public:
-  // `groups` as in MpiOptions. All ranks of the world make theirs at once.
-  // Throws CommError.
-  explicit Communicators(const std::vector<std::vector<int>>& groups);
+  // Both as in MpiOptions. All ranks of the world make theirs at once. Throws
+  // CommError.
+  Communicators(const std::vector<std::vector<int>>& groups,
+                std::int64_t messages);
   ~Communicators();
   Communicators(const Communicators&) = delete;
   Communicators& operator=(const Communicators&) = delete;
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int ranks() const { return ranks_; }
-  [[nodiscard]] MPI_Comm messages() const { return messages_; }
+  // Where the messages of an index travel between this rank and `rank`. No two
+  // indices share both communicator and tag: an MPI may have few tags.
+  [[nodiscard]] MpiAddress message(std::int64_t index, int rank) const;
   [[nodiscard]] MPI_Comm control() const { return control_; }
   // MPI_COMM_NULL if this rank is not a member, or the only one.
   [[nodiscard]] MPI_Comm group(std::size_t number) const {
@@ -35,7 +42,8 @@ class Communicators {
 
   int rank_ = 0;
   int ranks_ = 1;
-  MPI_Comm messages_ = MPI_COMM_NULL;
+  std::vector<MPI_Comm> messages_;
+  std::int64_t tags_ = 1;  // of each of them
   MPI_Comm control_ = MPI_COMM_NULL;
   std::vector<MPI_Comm> groups_;
   std::vector<int> local_pids_;  // [rank]

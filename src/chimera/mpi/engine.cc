@@ -36,7 +36,7 @@ Engine::Engine(const MpiOptions& options, const Communicators& comms,
                Mailbox& mailbox)
     : options_(options),
       mailbox_(mailbox),
-      message_comm_(comms.messages()),
+      comms_(comms),
       wire_(options.links, comms.ranks()),
       heart_(wire_,
              {.comm = comms.control(),
@@ -143,11 +143,11 @@ bool Engine::take_requests() {
 }
 
 // Both ends walk their lists in the same order for each message's index, step
-// after step, and MPI keeps the order: the index alone is the tag.
+// after step, and MPI keeps the order: the index alone is the address.
 void Engine::begin(PostReceive& post) {
   const std::span<std::byte> into = post.into->bytes();
   wire_.receive(
-      {message_comm_, post.from, static_cast<int>(post.id.index)}, into,
+      comms_.message(post.id.index, post.from), into,
       [this, id = post.id, from = post.from,
        payload = std::make_shared<PayloadPtr>(std::move(post.into))](
           const MPI_Status&) {
@@ -158,8 +158,7 @@ void Engine::begin(PostReceive& post) {
 
 void Engine::begin(Send& send) {
   const std::span<const std::byte> bytes = send.payload->bytes();
-  wire_.send({message_comm_, send.to, static_cast<int>(send.id.index)}, send.to,
-             bytes,
+  wire_.send(comms_.message(send.id.index, send.to), send.to, bytes,
              [payload = std::make_shared<PayloadPtr>(std::move(send.payload))](
                  const MPI_Status&) { payload->reset(); });
 }

@@ -87,7 +87,7 @@ class Engine {
 
   const MpiOptions& options_;
   Mailbox& mailbox_;
-  MPI_Comm message_comm_;
+  const Communicators& comms_;
   // Only the thread touches these, but for what heart and watch allow.
   Wire wire_;
   Heart heart_;

@@ -25,7 +25,7 @@ class MpiRank final : public MpiTransport {
  public:
   explicit MpiRank(const MpiOptions& options)
       : options_(options),
-        comms_(options.groups),
+        comms_(options.groups, options.messages),
         engine_(options_, comms_, mailbox_) {}
 
   [[nodiscard]] int rank() const override { return comms_.rank(); }

@@ -22,6 +22,11 @@ struct MpiOptions {
   std::vector<std::vector<int>> groups;
   // Ranks that this one exchanges messages or sums with; symmetric.
   std::vector<int> peers;
+  // MessageId::index is below this; the same on every rank.
+  std::int64_t messages = kFewMessages;
+
+  // As many as have a tag of their own in every MPI.
+  static constexpr std::int64_t kFewMessages = 32768;
 
   // What the exception that is being handled means, as every rank shall learn
   // it. Called by abort(), in the catch block.

@@ -16,6 +16,7 @@
 #include "chimera/run/ranks/session.h"
 #include "chimera/run/ranks/watchdog.h"
 #include "chimera/run/run_writer.h"
+#include "chimera/schedule/micro_index.h"
 #include "chimera/train/peak_flops.h"
 
 namespace chimera {
@@ -142,6 +143,9 @@ MpiOptions RankRun::transport_options() {
           .links = link_speed(setup()),
           .groups = group_ranks(setup().schedule),
           .peers = peer_ranks(setup().schedule, rank_),
+          .messages = std::max(
+              MpiOptions::kFewMessages,
+              static_cast<std::int64_t>(MicroIndex(setup().schedule).size())),
           .cause = cause_of_failure,
           .speak =
               [this](const Ending& ending) {
