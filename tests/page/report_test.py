@@ -59,13 +59,12 @@ class ReportTest(unittest.TestCase):
                             traced=3)
         page = self.report("large", run)
         self.assertLess(page.stat().st_size, 2_000_000)
-        self.open(page)  # once, so that the browser itself is warm
-        seconds = self.open(page)
+        # Another program may slow one down; the best is the page's own time.
+        seconds = min(self.open(page) for _ in range(4))
         print(f"large: {page.stat().st_size} bytes, loaded in {seconds:.2f} s")
         self.assertLess(seconds, 2)
         for canvas in ("#curves canvas", "#step canvas"):
-            # Another program may slow a round down; the best one is the page's.
-            rounds = [sorted(self.browser.run(ZOOM % canvas)) for _ in range(3)]
+            rounds = [sorted(self.browser.run(ZOOM % canvas)) for _ in range(5)]
             slow = min(times[int(0.95 * len(times))] for times in rounds)
             print(f"{canvas}: 95 % of frames within {slow:.1f} ms")
             self.assertLess(slow, 50)
@@ -119,8 +118,12 @@ class ReportTest(unittest.TestCase):
         browser.run("document.querySelector('#curves canvas').focus()")
         self.press("+")
         self.press("ArrowRight")
+        self.assertIsNotNone(browser.wait_for(
+            "/step /.test(document.querySelector('#curves output').textContent)",
+            10))
         self.assertRegex(browser.run(
-            "document.querySelector('#curves output').textContent"), "step ")
+            "document.querySelector('#curves [aria-live]').textContent"),
+            r"Loss [\d.]+ at step \d+, ")
         unnamed = browser.run("""[...document.querySelectorAll(
             'canvas, button, select, input')].filter((e) => !(
               e.getAttribute('aria-label') || e.textContent ||

@@ -128,6 +128,7 @@ std::string summary_html(const std::vector<PageRun>& runs) {
 std::string data_json(const std::vector<PageRun>& runs,
                       const PageOptions& options) {
   std::vector<std::string> items;
+  items.reserve(runs.size());
   for (const PageRun& run : runs) {
     items.push_back(run_json(run.record, run.metrics, options.version));
   }

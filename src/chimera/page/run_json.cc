@@ -86,6 +86,7 @@ std::string times_json(const std::vector<WorkerTime>& times) {
 
 std::string predicted_json(const std::vector<WorkerBytes>& workers) {
   std::vector<std::string> items;
+  items.reserve(workers.size());
   for (const WorkerBytes& bytes : workers) {
     items.push_back(JsonObject()
                         .number("weights", bytes.weights)
@@ -128,6 +129,7 @@ JsonObject changing(const RunRecord& record, const Metrics& metrics, int from) {
 
 std::string curve_names_json() {
   std::vector<std::string> items;
+  items.reserve(kCurveNames.size());
   for (const CurveName& curve : kCurveNames) {
     items.push_back(JsonObject()
                         .text("key", curve.key)

@@ -5,11 +5,16 @@
 function element(tag, properties, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(properties || {})) {
-    if (name === 'text') made.textContent = value;
-    else if (name.startsWith('on')) made.addEventListener(name.slice(2), value);
-    else if (name === 'style') Object.assign(made.style, value);
-    else if (value === true) made.setAttribute(name, '');
-    else if (value !== false && value != null) made.setAttribute(name, value);
+    if (name === 'text')
+      made.textContent = value;
+    else if (name.startsWith('on'))
+      made.addEventListener(name.slice(2), value);
+    else if (name === 'style')
+      Object.assign(made.style, value);
+    else if (value === true)
+      made.setAttribute(name, '');
+    else if (value !== false && value != null)
+      made.setAttribute(name, value);
   }
   made.append(...children.filter((child) => child != null));
   return made;
@@ -34,8 +39,8 @@ function formatNumber(value) {
   if (size !== 0 && (size < 1e-3 || size >= 1e6)) {
     return value.toExponential(2).replace('e+', 'e');
   }
-  return size >= 1e4 ? formatCount(Math.round(value))
-                     : String(Number(value.toPrecision(4)));
+  return size >= 1e4 ? formatCount(Math.round(value)) :
+                       String(Number(value.toPrecision(4)));
 }
 
 function formatTime(value, unit) {
@@ -67,8 +72,10 @@ function lowerBound(list, value, key = (entry) => entry) {
   let to = list.length;
   while (from < to) {
     const middle = (from + to) >> 1;
-    if (key(list[middle]) < value) from = middle + 1;
-    else to = middle;
+    if (key(list[middle]) < value)
+      from = middle + 1;
+    else
+      to = middle;
   }
   return from;
 }
@@ -78,7 +85,8 @@ function roundTicks(from, to, count) {
   const span = to - from;
   if (!(span > 0)) return [];
   const power = 10 ** Math.floor(Math.log10(span / count));
-  const distance = [1, 2, 5, 10].find((m) => span / (m * power) <= count) * power;
+  const distance =
+      [1, 2, 5, 10].find((m) => span / (m * power) <= count) * power;
   const ticks = [];
   const first = Math.ceil(from / distance - 1e-9);
   for (let i = first; i * distance <= to + span * 1e-9; ++i) {

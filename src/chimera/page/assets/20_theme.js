@@ -30,7 +30,8 @@ const theme = (() => {
   }
   function label() {
     button.textContent = isDark() ? 'Light' : 'Dark';
-    button.setAttribute('aria-label', `Switch to the ${isDark() ? 'light' : 'dark'} theme`);
+    button.setAttribute(
+        'aria-label', `Switch to the ${isDark() ? 'light' : 'dark'} theme`);
   }
   button.hidden = false;
   button.addEventListener('click', () => {
@@ -38,7 +39,10 @@ const theme = (() => {
     label();
     changed();
   });
-  systemIsDark.addEventListener('change', () => { label(); changed(); });
+  systemIsDark.addEventListener('change', () => {
+    label();
+    changed();
+  });
   // Paper is light, and canvases print as they were last drawn.
   let before;
   addEventListener('beforeprint', () => {
@@ -51,8 +55,10 @@ const theme = (() => {
     }
   });
   addEventListener('afterprint', () => {
-    if (before) document.documentElement.dataset.theme = before;
-    else delete document.documentElement.dataset.theme;
+    if (before)
+      document.documentElement.dataset.theme = before;
+    else
+      delete document.documentElement.dataset.theme;
     changed();
   });
   addEventListener('resize', changed);

@@ -11,8 +11,10 @@ class Range {
         (this.from === this.low && this.to === this.high);
     this.low = from;
     this.high = to > from ? to : from + 1;
-    if (showsAll) this.show(this.low, this.high);
-    else this.show(this.from, this.to);
+    if (showsAll)
+      this.show(this.low, this.high);
+    else
+      this.show(this.from, this.to);
   }
   show(from, to) {
     const full = this.high - this.low;
@@ -28,29 +30,38 @@ class Range {
   }
   pan(share) {
     const distance = share * (this.to - this.from);
-    const bounded = Math.max(this.low - this.from,
-                             Math.min(this.high - this.to, distance));
+    const bounded =
+        Math.max(this.low - this.from, Math.min(this.high - this.to, distance));
     this.show(this.from + bounded, this.to + bounded);
   }
-  reset() { this.show(this.low, this.high); }
-  onChange(listener) { this.listeners.push(listener); }
+  reset() {
+    this.show(this.low, this.high);
+  }
+  onChange(listener) {
+    this.listeners.push(listener);
+  }
 
   // + - 0: true if the key was one of these.
   takeKey(key) {
-    if (key === '+' || key === '=') this.zoom(0.5);
-    else if (key === '-') this.zoom(2);
-    else if (key === '0' || key === 'Escape') this.reset();
-    else return false;
+    if (key === '+' || key === '=')
+      this.zoom(0.5);
+    else if (key === '-')
+      this.zoom(2);
+    else if (key === '0' || key === 'Escape')
+      this.reset();
+    else
+      return false;
     return true;
   }
 }
 
-// Wheel and pinch over a canvas. The wheel scrolls the page unless Ctrl or Shift
-// is held or the canvas has the focus. `toValue` turns a pixel into an axis
-// value.
+// Wheel and pinch over a canvas. The wheel scrolls the page unless Ctrl or
+// Shift is held or the canvas has the focus. `toValue` turns a pixel into an
+// axis value.
 function addZooming(canvas, range, toValue) {
   canvas.addEventListener('wheel', (event) => {
-    if (!event.ctrlKey && !event.shiftKey && document.activeElement !== canvas) {
+    if (!event.ctrlKey && !event.shiftKey &&
+        document.activeElement !== canvas) {
       return;
     }
     event.preventDefault();
@@ -83,8 +94,9 @@ function addZooming(canvas, range, toValue) {
 }
 
 function zoomButtons(range) {
-  const button = (text, label, act) =>
-      element('button', {type: 'button', text, 'aria-label': label, title: label, onclick: act});
+  const button = (text, label, act) => element(
+      'button',
+      {type: 'button', text, 'aria-label': label, title: label, onclick: act});
   return [
     button('+', 'Zoom in', () => range.zoom(0.5)),
     button('-', 'Zoom out', () => range.zoom(2)),

@@ -1,9 +1,16 @@
 // A step's events, decoded and found again: what the timelines draw from.
 
 const OP_WORDS = {
-  F: 'forward', B: 'backward', I: 'input gradient', W: 'weight gradient',
-  R: 'recompute', U: 'update', f: 'activation sent', b: 'gradient sent',
-  G: 'gradient sum', N: 'vote',
+  F: 'forward',
+  B: 'backward',
+  I: 'input gradient',
+  W: 'weight gradient',
+  R: 'recompute',
+  U: 'update',
+  f: 'activation sent',
+  b: 'gradient sent',
+  G: 'gradient sum',
+  N: 'vote',
 };
 const isCompute = (op) => 'FBIWRU'.includes(op);
 const isMessage = (op) => op === 'f' || op === 'b';
@@ -23,7 +30,8 @@ class StepEvents {
     this.stage = stored.stages;
     this.micro = stored.micros;
     this.other = stored.others;
-    this.cause = stored.causes.map((distance, i) => distance === 0 ? -1 : i + distance);
+    this.cause =
+        stored.causes.map((distance, i) => distance === 0 ? -1 : i + distance);
     this.decodeTimes(stored);
     this.path = stored.path;
     this.onPath = new Set(stored.path);
@@ -50,9 +58,12 @@ class StepEvents {
     this.sums = lists();
     this.messages = [];
     for (let i = 0; i < this.ops.length; ++i) {
-      if (isCompute(this.ops[i])) this.computes[this.row[i]].push(i);
-      else if (isMessage(this.ops[i])) this.messages.push(i);
-      else this.sums[this.row[i]].push(i);
+      if (isCompute(this.ops[i]))
+        this.computes[this.row[i]].push(i);
+      else if (isMessage(this.ops[i]))
+        this.messages.push(i);
+      else
+        this.sums[this.row[i]].push(i);
     }
     this.pipes = 1 + this.pipe.reduce((a, b) => Math.max(a, b), 0);
   }
@@ -82,14 +93,18 @@ class StepEvents {
     const op = this.ops[i];
     const parts = [`${OP_WORDS[op]}`];
     if (op === 'G') parts.push(`of group ${this.other[i]}`);
-    if (this.micro[i] >= 0 && op !== 'G') parts.push(`of micro-batch ${this.micro[i]}`);
+    if (this.micro[i] >= 0 && op !== 'G')
+      parts.push(`of micro-batch ${this.micro[i]}`);
     if (this.stage[i] >= 0) parts.push(`stage ${this.stage[i]}`);
     if (this.pipe[i] >= 0 && this.pipes > 1) parts.push(`pipe ${this.pipe[i]}`);
     parts.push(`on ${nameOfWorker(this.row[i])}`);
     if (isMessage(op)) parts.push(`to ${nameOfWorker(this.other[i])}`);
     let text = parts.join(', ');
     text = text[0].toUpperCase() + text.slice(1);
-    text += `: ${formatTime(this.start[i], unit)} to ${formatTime(this.end[i], unit)}, takes ${formatTime(this.end[i] - this.start[i], unit)}.`;
+    text += `: ${formatTime(this.start[i], unit)} to ${
+        formatTime(
+            this.end[i],
+            unit)}, takes ${formatTime(this.end[i] - this.start[i], unit)}.`;
     text += this.describeWait(i, unit, nameOfWorker);
     if (this.onPath.has(i)) text += ' On the critical path.';
     return text;
@@ -104,7 +119,8 @@ class StepEvents {
     if (place < 0 || !(waited > this.makespan * 1e-4)) return '';
     const text = ` The worker waited ${formatTime(waited, unit)} before it`;
     if (cause < 0 || this.end[cause] <= freeSince) return `${text}.`;
-    if (this.ops[cause] === 'G') return `${text}, for the sum of group ${this.other[cause]}.`;
+    if (this.ops[cause] === 'G')
+      return `${text}, for the sum of group ${this.other[cause]}.`;
     if (this.ops[cause] === 'N') return `${text}, for the vote.`;
     if (!isMessage(this.ops[cause])) return `${text}.`;
     const what = this.ops[cause] === 'f' ? 'the activation' : 'the gradient';

@@ -8,11 +8,15 @@ function updateFacts(run) {
   const cells = new Map();
   for (const table of document.querySelectorAll('#facts table')) {
     for (const row of table.querySelectorAll('tbody tr')) {
-      cells.set(`${table.dataset.group}/${row.cells[0].textContent}`, row.cells[1]);
+      cells.set(
+          `${table.dataset.group}/${row.cells[0].textContent}`, row.cells[1]);
     }
   }
   for (const [group, label, value, isHeadline] of run.facts) {
-    if (isHeadline) headlines.append(element('div', {}, element('dt', {text: label}), element('dd', {text: value})));
+    if (isHeadline)
+      headlines.append(element(
+          'div', {}, element('dt', {text: label}),
+          element('dd', {text: value})));
     const cell = cells.get(`${group}/${label}`);
     if (cell) cell.textContent = value;
   }
@@ -34,7 +38,8 @@ function takeNews(run, news) {
       hasNewCurve = true;
     }
   }
-  if (marksChanged && run.marks.length > 0) buildEvents(openSection('events'), runs);
+  if (marksChanged && run.marks.length > 0)
+    buildEvents(openSection('events'), runs);
   return hasNewCurve;
 }
 
@@ -47,7 +52,8 @@ async function ask(path) {
 async function followRun() {
   let version = page.runs[0].version;
   const once = async () => {
-    const news = await ask(`update.json?version=${version}&from=${runs[0].steps}`);
+    const news =
+        await ask(`update.json?version=${version}&from=${runs[0].steps}`);
     if (news.reload) {
       const run = await ask('run.json');
       version = run.version;

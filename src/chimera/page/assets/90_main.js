@@ -5,7 +5,8 @@ const page = JSON.parse(document.getElementById('data').textContent);
 function readRun(stored) {
   const run = Object.assign({}, stored);
   run.curves = {};
-  for (const [key, curve] of Object.entries(stored.curves)) run.curves[key] = readCurve(curve);
+  for (const [key, curve] of Object.entries(stored.curves))
+    run.curves[key] = readCurve(curve);
   run.hostOf = new Map(stored.hosts);
   return run;
 }
@@ -26,7 +27,8 @@ function showNotes() {
   list.textContent = '';
   for (const run of runs) {
     for (const note of run.notes) {
-      list.append(element('li', {text: runs.length > 1 ? `${run.name}: ${note}` : note}));
+      list.append(element(
+          'li', {text: runs.length > 1 ? `${run.name}: ${note}` : note}));
     }
   }
   list.hidden = list.children.length === 0;
@@ -36,13 +38,24 @@ function buildChosen() {
   const run = runs[chosen];
   const workers = openSection('workers');
   if (runs.length > 1) {
-    const select = element('select', {onchange: () => {
-      chosen = Number(select.value);
-      buildChosen();
-      document.querySelector('#workers select').focus();
-    }}, ...runs.map((each, index) => element('option', {value: index, selected: index === chosen, text: each.name})));
-    workers.append(element('div', {class: 'tools'}, element('label', {}, 'Run', select),
-        element('span', {class: 'hint', text: 'Workers, memory and files are of this run.'})));
+    const select = element(
+        'select', {
+          onchange: () => {
+            chosen = Number(select.value);
+            buildChosen();
+            document.querySelector('#workers select').focus();
+          }
+        },
+        ...runs.map(
+            (each, index) => element(
+                'option',
+                {value: index, selected: index === chosen, text: each.name})));
+    workers.append(element(
+        'div', {class: 'tools'}, element('label', {}, 'Run', select),
+        element('span', {
+          class: 'hint',
+          text: 'Workers, memory and files are of this run.'
+        })));
   }
   buildWorkers(workers, run);
   const closeUnless = (name, isThere) => {
@@ -65,9 +78,11 @@ function buildAll() {
   showState();
   showNotes();
   buildCurves();
-  if (runs.some((run) => run.timelines.length > 0)) new TimelineBoard(runs).build(openSection('step'));
+  if (runs.some((run) => run.timelines.length > 0))
+    new TimelineBoard(runs).build(openSection('step'));
   buildChosen();
-  if (runs.some((run) => run.marks.length > 0)) buildEvents(openSection('events'), runs);
+  if (runs.some((run) => run.marks.length > 0))
+    buildEvents(openSection('events'), runs);
 }
 
 buildAll();
