@@ -1,0 +1,193 @@
+"""Schedules as values."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from chimera import _core
+from chimera._error import Diagnostic
+from chimera._simulation import Simulation
+
+
+class Scheme(NamedTuple):
+    """A named way to lay stages on workers and to order their work."""
+
+    name: str
+    alias: str
+    summary: str
+    legal: str
+    makespan: str
+    """Closed form, messages and sums free."""
+    peak_activations: str
+    """In D-ths of the model."""
+    weight_copies: str
+    synchronous: bool
+
+
+class Schedule:
+    """Who computes what in which order, for one step.
+
+    A value: equal to any other schedule with the same lists. ``schedule()``
+    and ``Schedule.load()`` make one.
+    """
+
+    __slots__ = ("_core",)
+
+    def __init__(self, core: _core.Schedule):
+        self._core = core
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Schedule:
+        """Reads a file in any of the text forms (json, sched, csv).
+
+        Raises Error with every mistake and every violation found in it.
+        """
+        return Schedule(_core.Schedule.load(os.fspath(path)))
+
+    @property
+    def scheme(self) -> str:
+        return self._core.scheme
+
+    @property
+    def depth(self) -> int:
+        """Workers of one copy of the model (D)."""
+        return self._core.depth
+
+    @property
+    def micros(self) -> int:
+        """Micro-batches of one copy and step (N)."""
+        return self._core.micros
+
+    @property
+    def width(self) -> int:
+        """Data-parallel copies (W)."""
+        return self._core.width
+
+    @property
+    def pipes(self) -> int:
+        """Pipes over the same workers, each one full copy of the stages."""
+        return self._core.pipes
+
+    @property
+    def stages(self) -> int:
+        """Stages of one pipe."""
+        return self._core.stages
+
+    @property
+    def is_lowered(self) -> bool:
+        """Whether messages, sums, vote and updates are listed too."""
+        return self._core.is_lowered
+
+    @property
+    def is_synchronous(self) -> bool:
+        """False where updates do not wait for the whole mini-batch."""
+        return self._core.is_synchronous
+
+    def lower(self, *, sync: str = "eager-opt", recompute: bool = False,
+              tied: bool = False) -> Schedule:
+        """With everything a runtime needs as actions of their own.
+
+        sync: when gradient sums start: "eager-opt", "eager" or "end".
+        recompute: forwards are repeated before their backwards.
+        tied: the first and the last stage share a weight.
+        """
+        return Schedule(self._core.lower(sync, recompute, tied))
+
+    def check(self, *, cap: float | None = None) -> list[Diagnostic]:
+        """Every violation; an empty list proves that the schedule finishes.
+
+        cap: the most activations a worker may hold, in D-ths of the model.
+        """
+        return [Diagnostic(*each) for each in self._core.check(cap)]
+
+    def simulate(self, *, forward: float = 1, backward: float = 2,
+                 weight_grad: float | None = None, p2p: float = 0,
+                 allreduce: float = 0, steps: int = 1,
+                 cores: int = 0) -> Simulation:
+        """Plays the schedule through. Times are of one D-th of the model.
+
+        weight_grad: the weight half of the backward (default: half of it).
+        p2p: latency of every message between two workers.
+        allreduce: one stage's gradient sum.
+        steps: steps in a row, without a barrier between.
+        cores: processors that all workers share (0: one for each).
+        """
+        times = _core.Times(forward, backward, weight_grad, p2p, allreduce)
+        played = _core.simulate(self._core, times, steps, cores)
+        return Simulation(played, self._headline())
+
+    def to_json(self) -> str:
+        """The text that ``Schedule.load`` and the program ``chimera`` read."""
+        return self._core.to_json()
+
+    def to_torch_csv(self) -> str:
+        """What torch.distributed.pipelining reads (compute-only).
+
+        Raises Error where torch has no word for it: a stage on several
+        workers, halved backwards, updates inside the step.
+        """
+        return self._core.to_torch_csv()
+
+    def _headline(self) -> str:
+        text = f"{self.scheme}, D={self.depth}, N={self.micros}"
+        if self.pipes > 1:
+            text += f", {self.pipes} pipes"
+        if self.stages > self.depth:
+            text += f", {self.stages // self.depth} chunks"
+        if self.width > 1:
+            text += f", W={self.width}"
+        return text
+
+    def __repr__(self) -> str:
+        lowered = ", lowered" if self.is_lowered else ""
+        return f"<chimera.Schedule {self._headline()}{lowered}>"
+
+    def _repr_svg_(self) -> str:
+        return self.simulate().svg()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Schedule):
+            return NotImplemented
+        return self._core == other._core
+
+    def __hash__(self) -> int:
+        return hash(self.to_json())
+
+    def __reduce__(self):
+        return Schedule._from_json, (self.to_json(),)
+
+    @staticmethod
+    def _from_json(text: str) -> Schedule:
+        return Schedule(_core.Schedule.parse(text))
+
+
+def schedule(scheme: str, *, depth: int, micros: int, pipes: int | None = None,
+             scale: str = "direct", chunks: int | None = None,
+             shape: str | None = None, cap: float | None = None,
+             width: int = 1, forward: float = 1, backward: float = 2,
+             weight_grad: float | None = None, p2p: float = 0,
+             allreduce: float = 0) -> Schedule:
+    """Makes a schedule; ``schemes()`` lists what there is.
+
+    depth: workers in the pipeline (D).
+    micros: micro-batches of a step and copy (N).
+    pipes: pipes over the same workers ("chimera", "planned").
+    scale: how "chimera" goes beyond N = D: "direct", "doubling", "halving".
+    chunks: stages of one pipe per worker.
+    shape: how a pipe's stages lie: "linear", "loop", "vee", "wave".
+    cap: the most activations a worker may hold, in D-ths of the model.
+    width: data-parallel copies.
+    forward, backward, weight_grad, p2p, allreduce: what a planned order is
+        planned for; other schemes do not depend on them.
+
+    Raises Error with every reason why the request cannot be met.
+    """
+    times = _core.Times(forward, backward, weight_grad, p2p, allreduce)
+    return Schedule(_core.Schedule.make(scheme, depth, micros, pipes, scale,
+                                        chunks, shape, cap, width, times))
+
+
+def schemes() -> list[Scheme]:
+    """Every scheme, with what is legal and its closed forms."""
+    return [Scheme(**each) for each in _core.schemes()]

@@ -1,0 +1,85 @@
+"""What a schedule would take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from chimera import _core
+from chimera._trace import to_array
+
+if TYPE_CHECKING:
+    import numpy
+
+
+class WorkerStats(NamedTuple):
+    """One worker of one copy."""
+
+    busy: float
+    idle: float
+    first: float
+    """Start of its first compute."""
+    last: float
+    """End of its last compute."""
+    peak_activations: float
+    """Micro-batches held at once, in D-ths of the model."""
+
+
+class Simulation:
+    """The result of ``Schedule.simulate``."""
+
+    __slots__ = ("_core", "_title")
+
+    def __init__(self, core: _core.Simulation, title: str):
+        self._core = core
+        self._title = title
+
+    @property
+    def makespan(self) -> float:
+        return self._core.makespan
+
+    @property
+    def period(self) -> float:
+        """What one more step costs; the makespan, if there is one step."""
+        return self._core.period
+
+    @property
+    def ideal(self) -> float:
+        """The busiest worker's compute."""
+        return self._core.ideal
+
+    @property
+    def bound(self) -> float:
+        """No order on this placement ends sooner."""
+        return self._core.bound
+
+    @property
+    def bubble_ratio(self) -> float:
+        """The share of all workers' time in which they are idle."""
+        return self._core.bubble_ratio
+
+    @property
+    def workers(self) -> list[WorkerStats]:
+        return [WorkerStats(*each) for each in self._core.workers()]
+
+    @property
+    def trace(self) -> numpy.ndarray:
+        """Every event, as a structured array; see ``chimera._trace``.
+
+        Fields: op, worker, pipe, stage, micro, part, step, peer, group,
+        cause, start, end. Imports numpy.
+        """
+        return to_array(self._core.trace())
+
+    def svg(self) -> str:
+        """A drawing: a row per worker, widths true to time."""
+        return self._core.svg(f"{self._title}: {self._summary()}")
+
+    def _summary(self) -> str:
+        return (f"makespan {self.makespan:g}, "
+                f"bubble {100 * self.bubble_ratio:.1f} %")
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def __repr__(self) -> str:
+        return f"<chimera.Simulation {self._title}: {self._summary()}>"

@@ -1,0 +1,66 @@
+#include <limits>
+
+#include "chimera/cli/model_flags.h"
+#include "chimera/cli/plan_text.h"
+#include "chimera/plan/layer_costs.h"
+#include "chimera/plan/planner.h"
+#include "core.h"
+
+namespace chimera::python {
+namespace {
+
+namespace py = pybind11;
+
+// The memory of a worker: the caller's, else the profile's.
+double memory_of(const std::string& given, const Profile& profile,
+                 Values& values) {
+  if (!given.empty()) return values.bytes("memory", given).value_or(1);
+  if (profile.memory_bytes > 0) return profile.memory_bytes;
+  values.refuse({.code = "E402",
+                 .found = "memory",
+                 .needed = "is missing, and the profile does not say it",
+                 .hint = "for example memory=\"16GB\""});
+  return 1;
+}
+
+std::string plan(const std::string& model, int workers, int batch,
+                 const std::string& memory, const std::string& profile,
+                 const std::vector<std::string>& schemes,
+                 const std::string& model_of) {
+  Values values;
+  const RunConfig config = read_model(model, values);
+  PlanRequest request;
+  request.profile = read_profile(profile, values);
+  request.workers = workers;
+  request.batch = batch;
+  request.memory_bytes = memory_of(memory, request.profile, values);
+  request.schemes = schemes;
+  request.cost_model = static_cast<CostModel>(
+      values.choice("model_of", model_of, {"simulate", "paper"}));
+  request.optimizer = config.train.optimizer;
+  request.momentum = config.train.momentum;
+  for (const auto& [name, count] :
+       {std::pair{"workers", workers}, std::pair{"batch", batch}}) {
+    if (count >= 1) continue;
+    values.refuse({.code = "E403",
+                   .found = std::string(name) + "=" + std::to_string(count),
+                   .needed = "must be at least 1"});
+  }
+  if (config.model.kind == ModelKind::kEmulated) {
+    values.refuse({.code = "E604",
+                   .where = model,
+                   .found = "an emulated model",
+                   .needed = "cannot be planned for",
+                   .hint = "give a model's shape, or a preset"});
+  }
+  if (!values.errors().empty()) throw Refused(values.errors());
+  request.model = shape_of(config.model);
+  const py::gil_scoped_release released;
+  return plan_json(request, value_or_raise(make_plans(request)));
+}
+
+}  // namespace
+
+void bind_plan(py::module_& module) { module.def("plan", &plan); }
+
+}  // namespace chimera::python

@@ -1,0 +1,158 @@
+#include <optional>
+#include <string>
+
+#include "chimera/base/files.h"
+#include "chimera/plan/plan_order.h"
+#include "chimera/schedule/costs.h"
+#include "chimera/schedule/forms.h"
+#include "chimera/schedule/lower.h"
+#include "chimera/schedule/scheme.h"
+#include "chimera/schedule/validate.h"
+#include "core.h"
+
+namespace chimera::python {
+namespace {
+
+namespace py = pybind11;
+
+// The position of `name` among `names`; an unknown one is refused.
+int index_of(const char* keyword, const std::string& name,
+             const std::vector<std::string>& names) {
+  for (std::size_t index = 0; index < names.size(); ++index) {
+    if (names[index] == name) return static_cast<int>(index);
+  }
+  std::string hint = "one of";
+  for (const std::string& known : names) hint += " " + known;
+  throw Refused({{.code = "E403",
+                  .found = std::string(keyword) + "=\"" + name + "\"",
+                  .needed = "is unknown",
+                  .hint = hint}});
+}
+
+// The compute-only schedule; a planned order is planned for `times`.
+Schedule make(ScheduleSpec spec, const std::string& scale,
+              const std::optional<std::string>& shape,
+              const UniformTimes& times) {
+  spec.scale = static_cast<Scale>(index_of("scale", scale, scale_names()));
+  if (shape) {
+    spec.shape = static_cast<Shape>(index_of("shape", *shape, shape_names()));
+  }
+  const py::gil_scoped_release released;
+  Schedule schedule = value_or_raise(make_schedule(spec));
+  if (!is_planned(schedule)) return schedule;
+  const Layout layout = value_or_raise(resolve(spec));
+  return plan_order(schedule, uniform_costs(schedule, times),
+                    {.cap = {.activations = *layout.cap}});
+}
+
+Schedule parse(const std::string& text, const std::string& name) {
+  Schedule schedule = value_or_raise(parse_schedule(text, name));
+  const std::vector<Violation> violations = validate(schedule);
+  if (!violations.empty()) throw Refused(to_diagnostics(violations));
+  return schedule;
+}
+
+Schedule load(const std::string& path) {
+  return parse(value_or_raise(read_file(path)), path);
+}
+
+Schedule lowered(const Schedule& schedule, const std::string& sync,
+                 bool recompute, bool tied) {
+  LowerOptions options{.recompute = recompute, .tied = tied};
+  options.sync = static_cast<Sync>(index_of("sync", sync, sync_names()));
+  if (is_lowered(schedule)) {
+    throw Refused({{.code = "E406",
+                    .found = "lower()",
+                    .needed = "of a schedule that is lowered already",
+                    .hint = "leave the call out"}});
+  }
+  if (tied && is_asynchronous(schedule)) {
+    throw Refused(
+        {{.code = "E211",
+          .found = "tied=True",
+          .needed = "is not possible with " + schedule.scheme +
+                    ": its first and last stage update at different times"}});
+  }
+  return lower(schedule, options);
+}
+
+py::list scheme_list() {
+  py::list list;
+  for (const Scheme& scheme : schemes()) {
+    py::dict entry;
+    entry["name"] = scheme.name;
+    entry["alias"] = scheme.alias;
+    entry["summary"] = scheme.summary;
+    entry["legal"] = scheme.legal;
+    entry["makespan"] = scheme.makespan;
+    entry["peak_activations"] = scheme.peak;
+    entry["weight_copies"] = scheme.weights;
+    entry["synchronous"] = scheme.synchronous;
+    list.append(entry);
+  }
+  return list;
+}
+
+}  // namespace
+
+void bind_schedule(py::module_& module) {
+  py::class_<UniformTimes>(module, "Times")
+      .def(py::init([](double forward, double backward,
+                       std::optional<double> weight_grad, double p2p,
+                       double allreduce) {
+             return UniformTimes{.forward = forward,
+                                 .backward = backward,
+                                 .weight_grad = weight_grad,
+                                 .latency = p2p,
+                                 .sum_time = allreduce};
+           }),
+           py::arg("forward"), py::arg("backward"), py::arg("weight_grad"),
+           py::arg("p2p"), py::arg("allreduce"));
+
+  py::class_<Schedule>(module, "Schedule")
+      .def_static(
+          "make",
+          [](const std::string& scheme, int depth, int micros,
+             std::optional<int> pipes, const std::string& scale,
+             std::optional<int> chunks, const std::optional<std::string>& shape,
+             std::optional<double> cap, int width, const UniformTimes& times) {
+            return make({.scheme = scheme,
+                         .depth = depth,
+                         .micros = micros,
+                         .pipes = pipes,
+                         .chunks = chunks,
+                         .cap = cap,
+                         .width = width},
+                        scale, shape, times);
+          })
+      .def_static("load", &load)
+      .def_static(
+          "parse",
+          [](const std::string& text) { return parse(text, "a schedule"); })
+      .def("lower", &lowered)
+      .def("check",
+           [](const Schedule& schedule, std::optional<double> cap) {
+             return to_tuples(to_diagnostics(validate(schedule, {.cap = cap})));
+           })
+      .def("to_json",
+           [](const Schedule& schedule) { return to_json(schedule); })
+      .def("to_torch_csv",
+           [](const Schedule& schedule) {
+             return value_or_raise(to_torch_csv(schedule));
+           })
+      .def("__eq__",
+           [](const Schedule& a, const Schedule& b) { return a == b; })
+      .def_readonly("scheme", &Schedule::scheme)
+      .def_readonly("depth", &Schedule::depth)
+      .def_readonly("micros", &Schedule::micros)
+      .def_readonly("width", &Schedule::width)
+      .def_property_readonly("pipes", &Schedule::pipes)
+      .def_property_readonly("stages", &Schedule::stages)
+      .def_property_readonly("is_lowered", &is_lowered)
+      .def_property_readonly("is_synchronous", [](const Schedule& schedule) {
+        return !is_asynchronous(schedule);
+      });
+  module.def("schemes", &scheme_list);
+}
+
+}  // namespace chimera::python
