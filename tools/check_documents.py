@@ -19,8 +19,9 @@ def documents():
 
 def code_problems():
     in_sources = set()
-    for path in ROOT.glob("src/**/*.cc"):
-        if not path.name.endswith("_test.cc"):
+    for path in [*ROOT.glob("src/**/*.cc"), *ROOT.glob("python/*/**/*.py"),
+                 *ROOT.glob("python/src/*.cc")]:
+        if not path.name.endswith("_test.cc") and "tests" not in path.parts:
             in_sources |= set(re.findall(r'"(E\d{3})"', path.read_text()))
     listed = re.findall(r"^\| (E\d{3}) \|",
                         (ROOT / "docs/errors.md").read_text(), re.M)

@@ -4,6 +4,7 @@
 #include "chimera/base/files.h"
 #include "chimera/plan/plan_order.h"
 #include "chimera/schedule/costs.h"
+#include "chimera/schedule/cut.h"
 #include "chimera/schedule/forms.h"
 #include "chimera/schedule/lower.h"
 #include "chimera/schedule/scheme.h"
@@ -153,6 +154,13 @@ void bind_schedule(py::module_& module) {
         return !is_asynchronous(schedule);
       });
   module.def("schemes", &scheme_list);
+  module.def("balanced_cut", [](const std::vector<double>& costs, int stages) {
+    return balanced_cut(costs, stages);
+  });
+  module.def("check_cut",
+             [](const std::vector<int>& cut, int stages, int layers) {
+               return to_tuples(check_cut(cut, stages, layers));
+             });
 }
 
 }  // namespace chimera::python

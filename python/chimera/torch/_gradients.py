@@ -1,0 +1,60 @@
+"""Gradients of a stage in one piece of memory, so that one sum takes all."""
+
+from __future__ import annotations
+
+import torch
+
+from chimera._error import refuse
+
+
+class GradientBlock:
+    """The gradients of some parameters; each ``.grad`` is a view into it."""
+
+    def __init__(self, parameters: list[torch.nn.Parameter], where: str):
+        self.parameters = parameters
+        types = {parameter.dtype for parameter in parameters}
+        if len(types) > 1 or not types <= {torch.float32, torch.float64}:
+            raise refuse(
+                "E808", f"{where} trains parameters of {sorted(map(str, types))}",
+                "needs one type, float32 or float64, so that gradients add up",
+                "convert them; torch.autocast inside the layers computes in "
+                "bfloat16")
+        size = sum(parameter.numel() for parameter in parameters)
+        like = parameters[0] if parameters else torch.empty(0)
+        # A stage without trained parameters sums one zero.
+        self.flat = torch.zeros(max(size, 1), dtype=like.dtype,
+                                device=like.device)
+        pieces = self.flat.split([*(parameter.numel()
+                                    for parameter in parameters),
+                                  *([] if parameters else [1])])
+        self._views = [piece.view_as(parameter)
+                       for piece, parameter in zip(pieces, parameters)]
+        self._before: torch.Tensor | None = None
+
+    def begin(self) -> None:
+        """Before a step: gradients start from zero. What the caller has kept
+        from earlier steps is added when this one is complete, so that steps
+        accumulate as in plain torch."""
+        kept = [parameter.grad is not None for parameter in self.parameters]
+        if any(kept):
+            for parameter, view in zip(self.parameters, self._views):
+                if parameter.grad is None:
+                    view.zero_()
+                elif parameter.grad.data_ptr() != view.data_ptr():
+                    view.copy_(parameter.grad)
+            self._before = self.flat.clone()
+        self.flat.zero_()
+        for parameter, view in zip(self.parameters, self._views):
+            parameter.grad = view
+
+    def end(self) -> None:
+        """After a step and its sums."""
+        if self._before is not None:
+            self.flat.add_(self._before)
+            self._before = None
+
+    def squared_norm(self, share: int, shares: int) -> float:
+        """Of one share of the elements, so that holders do it together."""
+        size = self.flat.numel()
+        part = self.flat[share * size // shares:(share + 1) * size // shares]
+        return float(torch.linalg.vector_norm(part, dtype=torch.float64)) ** 2

@@ -1,0 +1,206 @@
+"""What a rank computes. The C++ runtime says when, and passes on what stages
+send to each other (python/src/python_compute.cc calls the methods here)."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, NamedTuple, Sequence
+
+import torch
+
+from chimera.torch._gradients import GradientBlock
+from chimera.torch._split import building
+
+
+class TensorSpec(NamedTuple):
+    """One tensor of a boundary between two stages."""
+
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+    device: torch.device
+    has_gradient: bool
+
+    def __str__(self) -> str:
+        return f"{list(self.shape)} {str(self.dtype).removeprefix('torch.')}"
+
+
+Boundary = tuple[TensorSpec, ...]
+
+
+def as_tuple(output: Any, layer: int, module: Any) -> tuple[torch.Tensor, ...]:
+    """What a layer has returned, as the next one's arguments."""
+    outputs = output if isinstance(output, (tuple, list)) else (output,)
+    for each in outputs:
+        if not isinstance(each, torch.Tensor):
+            raise TypeError(
+                f"layer {layer} ({type(module).__name__}) returned "
+                f"{type(output).__name__}{_inside(output)}: a layer returns a "
+                "tensor or a tuple of tensors, which the next one takes as "
+                "positional arguments. Wrap it in a module that does")
+    return tuple(outputs)
+
+
+def _inside(output: Any) -> str:
+    if not isinstance(output, (tuple, list)):
+        return ""
+    return " of " + ", ".join(type(each).__name__ for each in output)
+
+
+class Stage:
+    """A range of the layers."""
+
+    def __init__(self, layers: Sequence[Callable], first: int):
+        self.layers = list(layers)
+        self.first = first  # index of layers[0] in the whole list
+
+    def modules(self) -> list[torch.nn.Module]:
+        return [layer for layer in self.layers
+                if isinstance(layer, torch.nn.Module)]
+
+    def run(self, inputs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+        for index, layer in enumerate(self.layers):
+            inputs = as_tuple(layer(*inputs), self.first + index, layer)
+        return tuple(inputs)
+
+
+class Graph:
+    """What a forward keeps for its backward."""
+
+    def __init__(self) -> None:
+        self.inputs: list[torch.Tensor] | None = None  # with kept input only
+        self.random: torch.Tensor | None = None
+        self.leaves: list[torch.Tensor] = []
+        self.roots: list[torch.Tensor] = []
+
+
+class Rank:
+    """All stages of one rank, for one process group or one thread."""
+
+    def __init__(self, stages: dict[int, Stage], num_stages: int,
+                 loss_fn: Callable[[Any, Any], torch.Tensor],
+                 blocks: dict[int, GradientBlock]):
+        self.stages = stages
+        self.blocks = blocks  # by sum group
+        self.all_blocks: list[GradientBlock] = []
+        # Each block with the ranks that hold it.
+        self.shares: list[tuple[GradientBlock, list[int]]] = []
+        self._last = num_stages - 1
+        self._loss_fn = loss_fn
+        self._loss = 0.0
+
+    def begin(self, x: list[tuple[torch.Tensor, ...]], y: list[Any],
+              boundaries: list[Boundary], share: float) -> None:
+        """Before a step: its micro-batches, and the share of each of them in
+        the loss."""
+        self._x, self._y = x, y
+        self._boundaries = boundaries
+        self._share = share
+        self._loss = 0.0
+
+    # Called by the runtime.
+
+    def forward(self, stage: int, micro: int, inputs: list | None, keep: str,
+                deferred: Any) -> tuple[list[torch.Tensor], Graph | None]:
+        if keep == "graph":
+            graph = Graph()
+            return self._build(stage, micro, inputs, graph, deferred), graph
+        graph = Graph()
+        if keep == "input":
+            graph.inputs, graph.random = inputs, torch.get_rng_state()
+        with torch.no_grad():
+            outputs = self._outputs(stage, micro, inputs)
+            return self._finish(stage, micro, outputs, graph), graph
+
+    def recompute(self, stage: int, micro: int, graph: Graph,
+                  deferred: Any) -> None:
+        inputs, graph.inputs = graph.inputs, None
+        loss = self._loss
+        with torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(graph.random)
+            self._build(stage, micro, inputs, graph, deferred)
+        self._loss = loss  # counted before
+
+    def backward(self, graph: Graph,
+                 gradients: list[torch.Tensor] | None) -> list[torch.Tensor]:
+        roots, graph.roots = graph.roots, []
+        if gradients is None:  # of the loss
+            gradients = [torch.full_like(root, self._share) for root in roots]
+        if roots:
+            torch.autograd.backward(roots, gradients)
+        leaves, graph.leaves = graph.leaves, []
+        return [torch.zeros_like(leaf) if leaf.grad is None else leaf.grad
+                for leaf in leaves if leaf.requires_grad]
+
+    def gradient(self, group: int) -> torch.Tensor:
+        return self.blocks[group].flat
+
+    def take_loss(self) -> float:
+        loss, self._loss = self._loss, 0.0
+        return float(loss)
+
+    # The forward itself.
+
+    def _build(self, stage: int, micro: int, inputs: list | None, graph: Graph,
+               deferred: Any) -> list[torch.Tensor]:
+        leaves = None
+        if inputs is not None:
+            specs = self._boundaries[stage - 1]
+            leaves = [each.detach().requires_grad_(spec.has_gradient)
+                      for each, spec in zip(inputs, specs)]
+            graph.leaves = leaves
+        with torch.enable_grad(), building(deferred):
+            outputs = self._outputs(stage, micro, leaves)
+            return self._finish(stage, micro, outputs, graph)
+
+    def _outputs(self, stage: int, micro: int,
+                 inputs: list | None) -> tuple[torch.Tensor, ...]:
+        return self.stages[stage].run(self._x[micro] if inputs is None
+                                      else inputs)
+
+    def _finish(self, stage: int, micro: int, outputs: tuple[torch.Tensor, ...],
+                graph: Graph) -> list[torch.Tensor]:
+        """Notes the loss, or gives what the next stage gets."""
+        if stage == self._last:
+            loss = self._loss_of(micro, outputs)
+            self._loss = self._loss + loss.detach() * self._share
+            graph.roots = [loss] if loss.requires_grad else []
+            return []
+        self._check(stage, outputs)
+        graph.roots = [each for each, spec
+                       in zip(outputs, self._boundaries[stage])
+                       if spec.has_gradient]
+        return [each.detach() for each in outputs]
+
+    def _loss_of(self, micro: int,
+                 outputs: tuple[torch.Tensor, ...]) -> torch.Tensor:
+        output = outputs[0] if len(outputs) == 1 else outputs
+        loss = self._loss_fn(output, self._y[micro])
+        if not isinstance(loss, torch.Tensor) or loss.dim() != 0:
+            found = (f"a tensor of shape {list(loss.shape)}"
+                     if isinstance(loss, torch.Tensor)
+                     else type(loss).__name__)
+            raise TypeError(f"loss_fn returned {found}: it has to return a "
+                            "tensor with one number, such as loss.mean()")
+        return loss
+
+    def _check(self, stage: int, outputs: tuple[torch.Tensor, ...]) -> None:
+        expected = self._boundaries[stage]
+        found = boundary_of(outputs)
+        same = len(found) == len(expected) and all(
+            a.shape == b.shape and a.dtype == b.dtype
+            for a, b in zip(found, expected))
+        if not same:
+            layer = self.stages[stage].first + len(self.stages[stage].layers)
+            raise ValueError(
+                f"layer {layer - 1} returned {_listed(found)}, but "
+                f"{_listed(expected)} when shapes were determined: for one "
+                "shape of x the shapes between stages must not change. Pad "
+                "them, or move the cut")
+
+
+def boundary_of(outputs: Sequence[torch.Tensor]) -> Boundary:
+    return tuple(TensorSpec(tuple(each.shape), each.dtype, each.device,
+                            each.requires_grad) for each in outputs)
+
+
+def _listed(boundary: Boundary) -> str:
+    return "(" + ", ".join(map(str, boundary)) + ")"

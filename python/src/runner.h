@@ -1,0 +1,57 @@
+// Runs the steps of a pipeline: this process as one rank of torch.distributed,
+// or all ranks as threads.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "chimera/c10d/c10d_transport.h"
+#include "chimera/exec/program.h"
+#include "chimera/exec/worker.h"
+#include "python_compute.h"
+
+namespace chimera::python {
+
+class Runner {
+ public:
+  // As threads.
+  explicit Runner(Schedule lowered);
+  // As one rank.
+  Runner(Schedule lowered, C10dOptions options);
+
+  // One step, or the evaluation of one mini-batch. `ranks` are the Ranks of
+  // this process. Returns the loss of all ranks. Called with the GIL.
+  double run(const pybind11::list& ranks,
+             const std::vector<Boundary>& boundaries, bool training);
+
+  // The sum over all ranks. Called with the GIL, by all ranks at once.
+  double sum(double value);
+
+  // What the ranks of this process did in the last step, by rank.
+  [[nodiscard]] std::vector<std::vector<Event>> take_events() {
+    return events_;
+  }
+
+ private:
+  struct Step {
+    const std::vector<Boundary>& boundaries;
+    Stretch stretch;
+  };
+  void run_rank(Transport& transport, StageCompute& compute, const Step& step,
+                double& loss);
+
+  Schedule lowered_;
+  Schedule forward_;  // of lowered_, for evaluations
+  int steps_ = 0;
+  int evaluations_ = 0;
+  int sums_ = 0;
+  std::vector<std::vector<Event>> events_;
+  std::unique_ptr<Transport> transport_;  // null: threads
+};
+
+// One trace of what all ranks did, from time 0.
+[[nodiscard]] Trace merged(const Schedule& lowered,
+                           std::vector<std::vector<Event>> by_rank);
+
+}  // namespace chimera::python
