@@ -1,0 +1,77 @@
+"""Started by torchrun: every case of the command line on all ranks, against
+plain torch. A case is model:scheme:micros:width[:exact]."""
+
+import copy
+import datetime
+import sys
+
+import torch
+import torch.distributed as dist
+
+import chimera.torch
+import models
+
+STEPS = 5
+
+
+def make(model):
+    """Layers, loss, batches; and what knows the weights' names."""
+    if model == "conv":
+        layers = models.convolutions()
+        return (layers, torch.nn.functional.mse_loss,
+                models.image_batches(STEPS), torch.nn.ModuleList(layers))
+    if model in ("tied", "untied"):
+        layers = models.language_model(tied=model == "tied", frozen=model != "tied")
+        return (layers, models.tokens_loss, models.token_batches(STEPS),
+                torch.nn.ModuleList(layers))
+    import hf_models
+    return hf_models.make(model, STEPS)
+
+
+def gradients(pipe, batch):
+    pipe.step(*batch)
+    found = [each.grad.clone() for each in pipe.parameters()
+             if each.requires_grad]
+    for each in pipe.parameters():
+        each.grad = None
+    return found
+
+
+def run(case):
+    model, scheme, micros, width, *exact = case.split(":")
+    layers, loss_fn, batches, names = make(model)
+    plain, plain_names = copy.deepcopy((layers, names))
+    expected, norms = models.train_plain(plain, loss_fn, batches, clip=1.0)
+    if scheme == "chimera" and dist.get_world_size() == 2 and dist.get_rank():
+        for layer in layers:  # rank 0 holds all stages, so its weights count
+            for each in layer.parameters():
+                each.data.add_(0.1)
+    pipe = chimera.torch.Pipeline(layers, loss_fn, schedule=scheme,
+                                  micros=int(micros), width=int(width),
+                                  exact=bool(exact))
+    if exact:
+        first, again = (gradients(pipe, batches[0]) for _ in range(2))
+        assert all(map(torch.equal, first, again)), case
+    losses, found_norms = models.train_pipe(pipe, batches, clip=1.0)
+    for found, norm in zip(found_norms, norms, strict=True):
+        assert abs(found - norm) <= 1e-4 * norm, (found_norms, norms)
+    models.assert_agree(losses, pipe.state_dict(), expected,
+                        plain_names.state_dict())
+    evaluation = float(pipe.eval_step(*batches[0]))
+    assert evaluation == evaluation
+    assert len(pipe.trace()) > 0
+    if dist.get_rank() == 0:
+        print("agrees", case, flush=True)
+
+
+def main():
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=120))
+    for case in sys.argv[1:]:
+        run(case)
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
