@@ -159,6 +159,15 @@ def run_block(contestant, first, steps):
                        for of_step in losses if of_step]}
 
 
+def make_contestant(peer, task, rank, defer_receives):
+    if peer.schedule.startswith("chimera:"):
+        import python_rank
+        return python_rank.Pipeline(peer, task, Batches(task), adamw)
+    if peer.schedule:
+        return Pipeline(peer, task, rank, defer_receives)
+    return DataParallel(task, rank)
+
+
 def serve(peer, task, rank, store, defer_receives, pipe):
     """The body of a rank's process; ends when it is sent 0."""
     ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0)
@@ -167,8 +176,7 @@ def serve(peer, task, rank, store, defer_receives, pipe):
     torch.manual_seed(0)
     dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank,
                             world_size=task.depth)
-    contestant = (Pipeline(peer, task, rank, defer_receives) if peer.schedule
-                  else DataParallel(task, rank))
+    contestant = make_contestant(peer, task, rank, defer_receives)
     pipe.send("ready")
     done = 0
     while steps := pipe.recv():

@@ -7,7 +7,9 @@ import tempfile
 from contest import Block, difference, race
 
 # torch is loaded once, and each rank forked from there.
-os.environ["PYTHONPATH"] = str(pathlib.Path(__file__).parent)
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    [str(pathlib.Path(__file__).parent),
+     *filter(None, [os.environ.get("PYTHONPATH")])])
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["peer_rank"])
 

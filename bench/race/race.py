@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The race: Chimera and its peers on one machine, in one run, taking turns.
 
-./dev bench race [--quick] [--only real|emulated|overhead] [--out DIR]
+./dev bench race [--quick] [--only real|emulated|python|overhead] [--out DIR]
 
 Peers are the pipeline schedules of torch.distributed.pipelining and
 DistributedDataParallel with gradient accumulation, a process a rank, on Gloo.
@@ -74,6 +74,18 @@ class Race:
                 for action_s in (0.010, 0.002) for depth in (4, 8, 16, 32)
                 for times in (1, 2)]
 
+    def run_python(self):
+        import python_race  # needs the Python package
+
+        for micros in (2, 8):
+            self.tell(f"Python modules, N = {micros}")
+            panel = python_race.run_real(micros, self.out / "inputs",
+                                         self.quick, self.tell)
+            self.add(panel, python_race.bars(panel, least=1.0))
+        self.tell("Python modules, emulated")
+        panel = python_race.run_emulated(self.quick, self.tell)
+        self.add(panel, python_race.bars(panel, least=1.2))
+
     def run_overhead(self):
         self.tell("overhead of the runtime")
         command = [BUILD / "race_overhead", *(["--quick"] if self.quick else [])]
@@ -105,12 +117,13 @@ def main():
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--quick", action="store_true",
                         help="a part of it, in a few minutes")
-    parser.add_argument("--only", choices=["real", "emulated", "overhead"])
+    parser.add_argument("--only", choices=["real", "emulated", "python", "overhead"])
     parser.add_argument("--out", default=BUILD / "race")
     options = parser.parse_args()
     load = machine.load()
     race = Race(options)
     for name, run in [("real", race.run_real), ("emulated", race.run_emulated),
+                      ("python", race.run_python),
                       ("overhead", race.run_overhead)]:
         if options.only in (None, name):
             run()

@@ -1,0 +1,70 @@
+"""chimera.torch against torch's own pipelines: the same Python modules."""
+import contest
+import real_race
+from panel import Bar, Panel
+from peer_spec import PEERS, Emulated, Peer, Task
+from peers import PeerGroup
+from python_spec import schedule_of
+
+# D=2 holds two stages a pipe at least; the last has more, shorter ones.
+REAL = ["chimera", "planned", "planned:vee:2"]
+EMULATED = ["chimera", "planned:vee:2", "planned:wave:4"]
+
+
+class OwnGroup(PeerGroup):
+    def __init__(self, scheme, task):
+        peer = Peer(scheme, f"chimera:{scheme}")
+        super().__init__(peer, task)
+        self.name = f"Chimera, Python: {scheme.replace(':', ' ')}"
+        self.simulated = 0.0
+        if isinstance(task.model, Emulated):
+            action_s = task.model.action_s
+            self.simulated = schedule_of(peer, task).simulate(
+                forward=action_s, backward=2 * action_s).makespan
+
+    def run(self, steps):
+        block = super().run(steps)
+        block.simulated = self.simulated * steps
+        return block
+
+
+def _race(panel, task, schemes, steps, quick, tell):
+    contestants = []
+    for scheme in schemes:
+        tell(f"starting chimera.torch, {scheme}")
+        contestants.append(OwnGroup(scheme, task))
+    for peer in PEERS:
+        if peer.schedule and peer.can_run(task.depth, task.micros):
+            tell(f"starting torch {peer.name}")
+            contestants.append(PeerGroup(peer, task))
+    panel.results = contest.race(contestants, 3 if quick else 8, steps, tell)
+    for contestant in contestants:
+        contestant.close()
+    return panel
+
+
+def run_real(micros, directory, quick, tell):
+    shape, init, data = real_race.set_up("gpt2", directory)
+    task = Task(2, micros, real_race.MICRO_BATCH, shape, init, data)
+    panel = Panel(f"Python modules, GPT-2 h{shape.hidden} L{shape.layers}, "
+                  f"Gloo, D=2, N={micros}", [])
+    _race(panel, task, REAL, real_race.blocks_of(micros, quick), quick, tell)
+    panel.problems = contest.problems(panel.results)
+    return panel
+
+
+def run_emulated(quick, tell, action_s=0.010):
+    task = Task(4, 4, 1, Emulated(action_s))
+    panel = Panel(f"Python modules, emulated, F = I = W = {1e3 * action_s:g} "
+                  "ms, Gloo, D=4, N=4", [])
+    return _race(panel, task, EMULATED, 10, quick, tell)
+
+
+def bars(panel, least):
+    best, ours = panel.best_peer, panel.ours
+    found = [Bar(f"{panel.title}: {ours.name} over the best peer "
+                 f"({best.name})", ours.times_faster_than(best), least=least)]
+    if ours.simulated:
+        found.append(Bar(f"{panel.title}: {ours.name}, measured over simulated",
+                         ours.median / ours.simulated, most=1.05))
+    return found

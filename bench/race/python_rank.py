@@ -1,0 +1,77 @@
+"""chimera.torch as a contestant among the peers: the same modules, the same
+processes, Gloo over loopback."""
+import time
+
+import torch
+from torch import nn
+
+from python_spec import schedule_of  # finds chimera
+
+import chimera
+import chimera.torch
+import models
+import weights
+from emulated import wait_until
+from safetensors_file import read_tensors
+
+
+class SplitWait(torch.autograd.Function):
+    """The identity; its backward waits for the input gradient, and for the
+    weight gradient when the schedule says so."""
+
+    @staticmethod
+    def forward(context, x, seconds, put_off):
+        context.seconds, context.put_off = seconds, put_off
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(context, gradient):
+        seconds = context.seconds
+        wait_until(time.monotonic() + seconds)
+        context.put_off(lambda: wait_until(time.monotonic() + seconds))
+        return gradient, None, None
+
+
+class EmulatedLayer(nn.Module):
+    """As EmulatedStage, for a runtime that splits the backward itself."""
+
+    def __init__(self, seconds):
+        super().__init__()
+        self.seconds = seconds
+        self.weight = nn.Parameter(torch.ones(1))
+
+    def forward(self, x):
+        end = time.monotonic() + self.seconds
+        x = SplitWait.apply(x * self.weight, self.seconds,
+                            chimera.torch.weight_grad_queue())
+        wait_until(end)
+        return x
+
+
+class Pipeline:
+    def __init__(self, peer, task, batches, make_optimizer):
+        schedule = schedule_of(peer, task)
+        self.batches = batches
+        if batches.is_real:
+            layers = models.make_layers(task.model)
+            weights.load(task.model, layers, 0, read_tensors(task.init))
+            costs = [float(cost) for cost in models.layer_costs(task.model)]
+            cut = chimera._core.balanced_cut(costs, schedule.stages)
+            loss_fn = models.loss_of(task.model)
+        else:
+            chunk_s = task.model.action_s * task.depth / schedule.stages
+            layers = [EmulatedLayer(chunk_s) for _ in range(schedule.stages)]
+            cut = list(range(schedule.stages))
+            loss_fn = lambda output, target: output.mean()
+        self.pipe = chimera.torch.Pipeline(layers, loss_fn, schedule=schedule,
+                                           cut=cut)
+        parameters = list(self.pipe.parameters())
+        self.optimizer = (make_optimizer(parameters, task.lr) if batches.is_real
+                          else torch.optim.SGD(parameters, lr=0.0))
+
+    def step(self, step):
+        inputs, targets, _ = self.batches.of_step(step)
+        loss = self.pipe.step(inputs, targets)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        return [loss]
