@@ -29,12 +29,22 @@ def make(model):
 
 
 def gradients(pipe, batch):
+    """By name; nothing is left of them."""
     pipe.step(*batch)
-    found = [each.grad.clone() for each in pipe.parameters()
-             if each.requires_grad]
+    found = {name: each.grad.clone() for name, each in pipe.named_parameters()
+             if each.requires_grad}
     for each in pipe.parameters():
         each.grad = None
     return found
+
+
+def assert_same_bits(pipe, threads, batch):
+    """From run to run, and as threads of one process give them."""
+    first, again = (gradients(pipe, batch) for _ in range(2))
+    expected = gradients(threads, batch)
+    for name, found in first.items():
+        assert torch.equal(found, again[name]), name
+        assert torch.equal(found, expected[name]), name
 
 
 def run(case):
@@ -42,16 +52,19 @@ def run(case):
     layers, loss_fn, batches, names = make(model)
     plain, plain_names = copy.deepcopy((layers, names))
     expected, norms = models.train_plain(plain, loss_fn, batches, clip=1.0)
-    if scheme == "chimera" and dist.get_world_size() == 2 and dist.get_rank():
+    if (scheme == "chimera" and dist.get_world_size() == 2 and dist.get_rank()
+            and not exact):
         for layer in layers:  # rank 0 holds all stages, so its weights count
             for each in layer.parameters():
                 each.data.add_(0.1)
-    pipe = chimera.torch.Pipeline(layers, loss_fn, schedule=scheme,
-                                  micros=int(micros), width=int(width),
+    options = {"schedule": scheme, "micros": int(micros), "width": int(width)}
+    copied = copy.deepcopy(layers)
+    pipe = chimera.torch.Pipeline(layers, loss_fn, **options,
                                   exact=bool(exact))
     if exact:
-        first, again = (gradients(pipe, batches[0]) for _ in range(2))
-        assert all(map(torch.equal, first, again)), case
+        threads = chimera.torch.Pipeline(copied, loss_fn, **options,
+                                         workers=dist.get_world_size())
+        assert_same_bits(pipe, threads, batches[0])
     losses, found_norms = models.train_pipe(pipe, batches, clip=1.0)
     for found, norm in zip(found_norms, norms, strict=True):
         assert abs(found - norm) <= 1e-4 * norm, (found_norms, norms)
