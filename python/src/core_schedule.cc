@@ -2,13 +2,14 @@
 #include <string>
 
 #include "chimera/base/files.h"
-#include "chimera/plan/plan_order.h"
+#include "chimera/base/names.h"
 #include "chimera/schedule/costs.h"
 #include "chimera/schedule/cut.h"
 #include "chimera/schedule/forms.h"
 #include "chimera/schedule/lower.h"
 #include "chimera/schedule/scheme.h"
 #include "chimera/schedule/validate.h"
+#include "chimera/search/search_order.h"
 #include "core.h"
 
 namespace chimera::python {
@@ -16,14 +17,14 @@ namespace {
 
 namespace py = pybind11;
 
-// The position of `name` among `names`; an unknown one is refused.
-int index_of(const char* keyword, const std::string& name,
-             const std::vector<std::string>& names) {
-  for (std::size_t index = 0; index < names.size(); ++index) {
-    if (names[index] == name) return static_cast<int>(index);
-  }
+// The enumerator of this name; an unknown one is refused.
+template <NamedEnum E>
+E named(const char* keyword, const std::string& name) {
+  if (const std::optional<E> found = find_named<E>(name)) return *found;
   std::string hint = "one of";
-  for (const std::string& known : names) hint += " " + known;
+  for (const std::string_view known : names_of(E{})) {
+    hint += " " + std::string(known);
+  }
   throw Refused({{.code = "E403",
                   .found = std::string(keyword) + "=\"" + name + "\"",
                   .needed = "is unknown",
@@ -34,16 +35,11 @@ int index_of(const char* keyword, const std::string& name,
 Schedule make(ScheduleSpec spec, const std::string& scale,
               const std::optional<std::string>& shape,
               const UniformTimes& times) {
-  spec.scale = static_cast<Scale>(index_of("scale", scale, scale_names()));
-  if (shape) {
-    spec.shape = static_cast<Shape>(index_of("shape", *shape, shape_names()));
-  }
+  spec.scale = named<Scale>("scale", scale);
+  if (shape) spec.shape = named<Shape>("shape", *shape);
   const py::gil_scoped_release released;
-  Schedule schedule = value_or_raise(make_schedule(spec));
-  if (!is_planned(schedule)) return schedule;
-  const Layout layout = value_or_raise(resolve(spec));
-  return plan_order(schedule, uniform_costs(schedule, times),
-                    {.cap = {.activations = *layout.cap}});
+  const Schedule start = value_or_raise(make_schedule(spec));
+  return make_order({.spec = spec}, start, uniform_costs(start, times));
 }
 
 Schedule parse(const std::string& text, const std::string& name) {
@@ -60,7 +56,7 @@ Schedule load(const std::string& path) {
 Schedule lowered(const Schedule& schedule, const std::string& sync,
                  bool recompute, bool tied) {
   LowerOptions options{.recompute = recompute, .tied = tied};
-  options.sync = static_cast<Sync>(index_of("sync", sync, sync_names()));
+  options.sync = named<Sync>("sync", sync);
   if (is_lowered(schedule)) {
     throw Refused({{.code = "E406",
                     .found = "lower()",

@@ -79,12 +79,11 @@ double Runner::run(const py::list& ranks,
     const auto compute = make(0, transport_->rank());
     run_rank(*transport_, *compute, step, losses[0]);
   } else {
-    run_threads(
+    run_workers(
         {.ranks = num_ranks(lowered_), .deadline = kThreadsDeadline},
         [&](int rank) { return make(rank, rank); },
-        [&](const RankSite& site) {
-          run_rank(site.transport, site.compute, step,
-                   losses[site.transport.rank()]);
+        [&](Transport& transport, StageCompute& compute) {
+          run_rank(transport, compute, step, losses[transport.rank()]);
         });
   }
   return losses[0];
