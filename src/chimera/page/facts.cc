@@ -52,8 +52,12 @@ class FactList {
 
   void add_result() {
     group_ = "Result";
-    const std::string& state = record_.state.state;
-    add_headline("State", state.empty() ? "unknown" : state);
+    std::string state = record_.state.state;
+    if (state.empty()) state = "unknown";
+    if (record_.state.exit.value_or(0) != 0) {
+      state += fmt::format(", exit {}", *record_.state.exit);
+    }
+    add_headline("State", state);
     std::string steps = std::to_string(metrics_.steps());
     if (record_.config && record_.config->train.steps) {
       steps += fmt::format(" of {}", *record_.config->train.steps);
@@ -76,7 +80,9 @@ class FactList {
 
   void add_losses() {
     const Curve& loss = metrics_.curve("loss");
-    if (!loss.is_flat_zero()) {
+    if (metrics_.has_lost_loss()) {
+      add_headline("Loss", "not a number");
+    } else if (!loss.is_flat_zero()) {
       add_headline("Loss", fmt::format("{:.4g}", loss.newest().value));
     }
     const Curve& evaluation = metrics_.curve("eval_loss");

@@ -94,6 +94,7 @@ void Metrics::add_line(std::string_view text) {
       curves_[i].add(line->step, line->values[i]);
     }
   }
+  has_lost_loss_ = line->has_null_loss;
   steps_ = std::max(steps_, line->step);
   tokens_ += line->tokens;
   const double seconds = line->values[curve_index("step_s")];

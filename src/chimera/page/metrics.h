@@ -46,6 +46,8 @@ class Metrics {
   [[nodiscard]] int steps() const { return steps_; }  // the highest one
   [[nodiscard]] double tokens() const { return tokens_; }
   [[nodiscard]] double seconds() const { return seconds_; }  // of all steps
+  // Whether the newest loss was not a number.
+  [[nodiscard]] bool has_lost_loss() const { return has_lost_loss_; }
   [[nodiscard]] int bad_lines() const { return bad_lines_; }
   // Steps that were skipped or not a number, at most kMostMarks.
   [[nodiscard]] const std::vector<Mark>& marks() const { return marks_; }
@@ -59,6 +61,7 @@ class Metrics {
   int steps_ = 0;
   double tokens_ = 0;
   double seconds_ = 0;
+  bool has_lost_loss_ = false;
   int bad_lines_ = 0;
   std::vector<Mark> marks_;
 };

@@ -39,6 +39,7 @@ TEST(Metrics, TakesNumbersAndMarksWhatIsNone) {
   metrics.add_line("not JSON");
   metrics.add_line(R"({"step":-4})");
   EXPECT_EQ(metrics.steps(), 3);
+  EXPECT_TRUE(metrics.has_lost_loss());
   EXPECT_EQ(metrics.bad_lines(), 3);
   EXPECT_EQ(metrics.tokens(), 7);
   EXPECT_EQ(metrics.seconds(), 2);

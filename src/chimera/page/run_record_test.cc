@@ -63,6 +63,7 @@ TEST(RunRecord, HoldsPlanRunMemoryAndMarks) {
   MetricsFile metrics(run.file("metrics.jsonl"), 64);
   metrics.read_more();
   const std::vector<Fact> facts = facts_of(record, metrics.metrics());
+  EXPECT_EQ(value_of(facts, "State"), "failed, exit 5");
   EXPECT_EQ(value_of(facts, "Steps"), "3 of 100");
   EXPECT_EQ(value_of(facts, "Tokens per second"), "1024");
   EXPECT_EQ(value_of(facts, "Bubble"), "25.0 %");

@@ -58,7 +58,8 @@ function formatBytes(value) {
   return `${Number(value.toPrecision(3))} ${units[unit]}`;
 }
 
-const formatShare = (share) => `${(100 * share).toFixed(1)} %`;
+// The blank before the sign does not break.
+const formatShare = (share) => `${(100 * share).toFixed(1)}\u00a0%`;
 
 // Sums of differences: how the data stores ascending numbers.
 function accumulate(differences) {
