@@ -100,6 +100,21 @@ class ReportTest(unittest.TestCase):
             "document.querySelectorAll('img, main b[onclick]').length"), 0)
         self.assertEqual(self.browser.problems, [])
 
+    def test_events_are_listed_and_marked(self):
+        run = runs.make_run(self.folder / "events")
+        kinds = ("save", "resume", "replan", "warning", "fault")
+        (run / "events.jsonl").write_text("".join(
+            json.dumps({"step": 10 + i, "kind": kind, "text": f"{kind}!"}) + "\n"
+            for i, kind in enumerate(kinds)))
+        self.open(self.report("events", run))
+        for kind in kinds:
+            self.assertEqual(self.browser.run(
+                f"document.querySelector('#events .kind-{kind}')"
+                ".parentNode.lastChild.textContent"), f"{kind}!")
+        self.browser.run("curveBoard.hover(12)")
+        self.assertIn("step 12: replan: replan!", self.browser.run(
+            "document.querySelector('#curves .tools').textContent"))
+
     def press(self, key):
         for kind in ("keyDown", "keyUp"):
             self.browser.call("Input.dispatchKeyEvent", type=kind, key=key)

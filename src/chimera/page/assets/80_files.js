@@ -1,5 +1,7 @@
 // Events of all runs, and the files of one to copy.
 
+const MARK_KINDS = ['save', 'resume', 'replan', 'warning', 'fault', 'end'];
+
 function buildEvents(section, runs) {
   const rows = runs.flatMap((run) => run.marks.map((mark) => [run, ...mark]))
                    .sort((a, b) => a[1] - b[1]);
@@ -10,7 +12,8 @@ function buildEvents(section, runs) {
               'tr', {},
               element('td', {class: 'number', text: formatCount(step)}),
               element('td', {
-                class: `kind kind-${/ ^\w + $ /.test(kind) ? kind : 'other'}`,
+                class:
+                    `kind kind-${MARK_KINDS.includes(kind) ? kind : 'other'}`,
                 text: kind
               }),
               runs.length > 1 ? element('td', {text: run.name}) : null,
