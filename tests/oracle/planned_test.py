@@ -17,30 +17,33 @@ from ortools.sat.python import cp_model
 
 CHIMERA = sys.argv.pop(1)
 SECONDS = 120  # for one proof; most take less than one
+HALF_W = {"backward": 1.5, "weight_grad": 0.5}  # F = I = 2 W
 
 
 class Case:
     def __init__(self, depth, micros, pipes=2, shape="linear", chunks=1, p2p=0.0,
-                 weight_grad=1.0, cap=None, ticks=4):
+                 backward=2.0, weight_grad=1.0, cap=None, ticks=4):
         self.depth, self.micros, self.pipes = depth, micros, pipes
         self.shape, self.chunks, self.p2p = shape, chunks, p2p
-        self.weight_grad = weight_grad
+        self.backward, self.weight_grad = backward, weight_grad
         self.cap = cap or max(depth, pipes)
         self.ticks = ticks  # of one unit of time
 
     def __str__(self):
         return (f"D={self.depth} N={self.micros} pipes={self.pipes} {self.shape} "
-                f"p2p={self.p2p} W={self.weight_grad} cap={self.cap}")
+                f"p2p={self.p2p} B={self.backward} W={self.weight_grad} "
+                f"cap={self.cap}")
 
     def flags(self):
         return ["planned", "--depth", str(self.depth), "--micros", str(self.micros),
                 "--pipes", str(self.pipes), "--shape", self.shape, "--chunks",
-                str(self.chunks), "--p2p", str(self.p2p), "--weight-grad",
-                str(self.weight_grad), "--cap", str(self.cap)]
+                str(self.chunks), "--p2p", str(self.p2p), "--backward",
+                str(self.backward), "--weight-grad", str(self.weight_grad),
+                "--cap", str(self.cap)]
 
 
-def chimera(command, case, form):
-    run = subprocess.run([CHIMERA, command, *case.flags(), "--format", form],
+def chimera(command, case, form, *more):
+    run = subprocess.run([CHIMERA, command, *case.flags(), *more, "--format", form],
                          capture_output=True, text=True)
     if run.returncode != 0:
         raise ValueError(run.stderr)
@@ -52,11 +55,16 @@ def whole(time):
     return round(time)
 
 
-def exists(case, placement, makespan):
-    """True if some order ends by `makespan` ticks; fails if that stays open."""
+def exists(case, placement, makespan, period=None):
+    """True if some order ends by `makespan` ticks; fails if that stays open.
+
+    With `period` it must also fit behind itself shifted by so many ticks: a
+    worker does a step in a window of that length, and a stage's next forward
+    comes after the last weight gradient of all its holders.
+    """
     model = cp_model.CpModel()
     scale = case.ticks / case.chunks
-    times = {"F": whole(scale), "I": whole(scale * (2 - case.weight_grad)),
+    times = {"F": whole(scale), "I": whole(scale * (case.backward - case.weight_grad)),
              "W": whole(scale * case.weight_grad)}
     delay = whole(case.ticks * case.p2p)
     stages = case.depth * case.chunks
@@ -87,6 +95,19 @@ def exists(case, placement, makespan):
             held[of[stage]].append(model.NewIntervalVar(f, length, end, ""))
         if micro >= case.pipes:  # which one enters first is only a name
             model.Add(start["F", micro - case.pipes, 0] < start["F", micro, 0])
+    if period is not None:
+        windows = [model.NewIntVar(0, makespan, "") for _ in range(case.depth)]
+        for (op, micro, stage), at in start.items():
+            # In turn, which costs nothing (docs/planned-orders.md).
+            if micro >= case.pipes:
+                before = start[op, micro - case.pipes, stage]
+                model.Add(before + times[op] <= at)
+            window = windows[placement[micro % case.pipes][stage]]
+            model.Add(at >= window)
+            model.Add(at + times[op] <= window + period)
+            if op == "F":
+                for other in range(case.micros):
+                    model.Add(at + period >= start["W", other, stage] + times["W"])
     for worker in range(case.depth):
         model.AddNoOverlap(busy[worker])
         model.AddCumulative(held[worker], [1] * len(held[worker]),
@@ -132,6 +153,29 @@ class Planned(unittest.TestCase):
                         Case(4, 4, weight_grad=0.5, ticks=2),
                         Case(4, 6, weight_grad=0.5, ticks=2),
                         Case(4, 4, 1, "vee", 2, p2p=0.5, ticks=2)])
+
+    def period_bound(self, case):
+        """The placement, and chimera's bound on a period in ticks."""
+        placement = chimera("schedule", case, "json")["placement"]
+        bound = chimera("simulate", case, "json", "--steps", "4")["period_bound"]
+        return placement, whole(bound * case.ticks)
+
+    def test_no_period_is_below_its_bound(self):
+        for case in [Case(2, 4, ticks=2, **HALF_W), Case(4, 4, ticks=2, **HALF_W),
+                     Case(2, 4, 1, cap=2, ticks=2, **HALF_W)]:
+            with self.subTest(str(case)):
+                placement, ticks = self.period_bound(case)
+                self.assertFalse(exists(case, placement, 2 * ticks, ticks - 1))
+
+    def test_the_bound_on_a_period_is_reached(self):
+        for case, ticks in [(Case(2, 4, ticks=2, **HALF_W), 20),
+                            (Case(2, 4, 1, cap=2, ticks=2, **HALF_W), 23),
+                            (Case(4, 8, ticks=2, **HALF_W), 41),
+                            (Case(4, 8, p2p=0.5, ticks=2, **HALF_W), 49)]:
+            with self.subTest(str(case)):
+                placement, bound = self.period_bound(case)
+                self.assertEqual(bound, ticks)
+                self.assertTrue(exists(case, placement, 2 * ticks, ticks))
 
     def test_a_tight_cap(self):
         self.check_all([Case(4, 6, cap=3, ticks=1), Case(4, 6, cap=2, ticks=1),

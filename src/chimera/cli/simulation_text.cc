@@ -18,6 +18,10 @@ double rest(double whole, double part) {
   return std::abs(left) < 1e-9 * whole ? 0 : left;
 }
 
+double percent_of(double part, double whole) {
+  return whole > 0 ? 100 * part / whole : 0;
+}
+
 // Predictions are not good to more than four digits.
 std::string shown_time(double time, const SimulationView& view) {
   return view.in_seconds ? fmt::format("{:.4g}", time) : number(time);
@@ -90,7 +94,7 @@ std::string simulation_text(const SimulationView& view) {
   const std::optional<double>& cap = view.cap;
   const char* unit = view.in_seconds ? " s" : "";
   const double above = rest(simulation.makespan, simulation.bound);
-  const double share = simulation.bound > 0 ? above / simulation.bound : 0;
+  const std::string within = cap ? " that holds at most " + number(*cap) : "";
   std::string text = headline(view.schedule, simulation) + "\n\n";
   text += fmt::format("makespan       {}{}\n",
                       shown_time(simulation.makespan, view), unit);
@@ -106,14 +110,19 @@ std::string simulation_text(const SimulationView& view) {
   text += fmt::format(
       "bound          {}   (no order on this placement{} is faster; this one "
       "is {} = {:.1f} % above)\n",
-      shown_time(simulation.bound, view),
-      cap ? " that holds at most " + number(*cap) : "", shown_time(above, view),
-      100 * share);
+      shown_time(simulation.bound, view), within, shown_time(above, view),
+      percent_of(above, simulation.bound));
   text +=
       fmt::format("bubble         {:.1f} %\n", 100 * simulation.bubble_ratio);
   if (simulation.trace.steps > 1) {
     text += fmt::format("steady period  {}   (what one more step takes)\n",
                         shown_time(simulation.period, view));
+    const double late = rest(simulation.period, simulation.period_bound);
+    text += fmt::format(
+        "period bound   {}   (no order on this placement{} has a shorter "
+        "period; this one is {} = {:.1f} % above)\n",
+        shown_time(simulation.period_bound, view), within,
+        shown_time(late, view), percent_of(late, simulation.period_bound));
   }
   if (view.paper) {
     text +=
@@ -143,12 +152,15 @@ std::string simulation_json(const SimulationView& view) {
   }
   return fmt::format(
       "{{\"makespan\":{},{}\"ideal\":{},\"bound\":{},\"bubble_ratio\":{},"
-      "\"steps\":{},\"period\":{},{}\n \"workers\":[\n  {}]}}\n",
+      "\"steps\":{},\"period\":{},{}{}\n \"workers\":[\n  {}]}}\n",
       number(simulation.makespan),
       view.expected ? "\"expected\":" + number(*view.expected) + "," : "",
       number(simulation.ideal), number(simulation.bound),
       number(simulation.bubble_ratio), simulation.trace.steps,
       number(simulation.period),
+      simulation.trace.steps > 1
+          ? "\"period_bound\":" + number(simulation.period_bound) + ","
+          : "",
       view.paper ? "\"paper\":" + number(*view.paper) + "," : "",
       join(rows, ",\n  "));
 }

@@ -10,6 +10,7 @@
 #include "chimera/search/list_search.h"
 #include "chimera/search/named_orders.h"
 #include "chimera/simulate/bound.h"
+#include "chimera/simulate/period_bound.h"
 
 namespace chimera {
 namespace ordering {
@@ -55,9 +56,10 @@ class OrderSearch {
                           .fold = variant.fold,
                           .forwards_are_free = variant.forwards_are_free})),
         budget_(problem_),
-        bound_(bound_in_ticks()),
         pool_(aim()),
-        judge_(costs, options.lowering, aim()) {}
+        judge_(costs, options.lowering, aim()) {
+    find_bounds();
+  }
 
   Schedule run() {
     judge_.see(schedule_);
@@ -93,16 +95,19 @@ class OrderSearch {
     return options_.steady ? Aim::kSteady : Aim::kStep;
   }
 
-  // The lowered lists are what the bound counts; every order has the same work.
-  [[nodiscard]] Ticks bound_in_ticks() {
+  // Bounds count the actions of lowered lists; every order has the same ones.
+  void find_bounds() {
     LowerOptions lowering = options_.lowering;
     lowering.costs = &costs_;
+    const Schedule lowered = lower(schedule_, lowering);
     BoundOptions options;
     if (!options_.cap.bytes) options.cap = options_.cap.activations;
-    const double bound =
-        lower_bound(lower(schedule_, lowering), costs_, options);
     // Each cost is rounded to a tick.
-    return std::llround(bound * problem_.ticks_per_time) + problem_.actions;
+    const auto in_ticks = [this](double time) {
+      return std::llround(time * problem_.ticks_per_time) + problem_.actions;
+    };
+    bound_ = in_ticks(lower_bound(lowered, costs_, options));
+    period_bound_ = in_ticks(period_bound(lowered, costs_, options));
   }
 
   void follow_rules() {
@@ -180,8 +185,9 @@ class OrderSearch {
     return true;
   }
 
+  // No judged time is below this.
   [[nodiscard]] Ticks least() const {
-    return options_.steady ? problem_.busiest() + problem_.actions : bound_;
+    return options_.steady ? period_bound_ : bound_;
   }
 
   void search_from(const Goal& goal, CodeLists lists, std::int64_t moves,
@@ -206,7 +212,8 @@ class OrderSearch {
   SearchOptions options_;
   Problem problem_;
   Budget budget_;
-  Ticks bound_;
+  Ticks bound_ = 0;  // on the makespan
+  Ticks period_bound_ = 0;
   Pool pool_;
   Judge judge_;
 };

@@ -57,6 +57,8 @@ struct Simulation {
   // of an asynchronous schedule the last two that end before it only drains
   // (if there are so many). Equal to makespan with one step.
   double period = 0;
+  // With several steps: no order has a shorter period; see period_bound.h.
+  double period_bound = 0;
   std::vector<WorkerStats> workers;  // of one copy
   std::vector<int> critical_path;    // indices into trace.events, first to last
 };

@@ -5,6 +5,7 @@
 
 #include "chimera/base/check.h"
 #include "chimera/simulate/bound.h"
+#include "chimera/simulate/period_bound.h"
 
 namespace chimera::simulating {
 
@@ -264,6 +265,10 @@ void Simulator::summarise() {
   result_.bound = lower_bound(
       schedule_, costs_,
       {.steps = options_.steps, .cores = options_.cores, .cap = options_.cap});
+  if (options_.steps > 1) {
+    result_.period_bound = period_bound(
+        schedule_, costs_, {.cores = options_.cores, .cap = options_.cap});
+  }
   if (result_.makespan > 0) {
     // Not below 0 by the dust of summing many times.
     const double all = schedule_.workers() * result_.makespan;

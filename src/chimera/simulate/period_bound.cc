@@ -1,0 +1,261 @@
+#include "chimera/simulate/period_bound.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "chimera/simulate/release_bound.h"
+
+namespace chimera {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// The chain of one micro-batch through a pipe, as sums from stage 0 on.
+struct Chain {
+  std::vector<double> forward;     // [s] F and hops of the stages below s
+  std::vector<double> input;       // [s] I and hops of the stages below s
+  std::vector<double> input_grad;  // [s] I
+  double all_forwards = 0;
+  double all_inputs = 0;
+
+  Chain(const Schedule& schedule, const Costs& costs, int pipe) {
+    const int last = schedule.stages() - 1;
+    for (int stage = 0; stage <= last; ++stage) {
+      forward.push_back(all_forwards);
+      input.push_back(all_inputs);
+      input_grad.push_back(costs.stages[stage].input_grad);
+      const double hop =
+          stage < last ? hop_time(schedule, costs, pipe, stage) : 0;
+      all_forwards += costs.stages[stage].forward + hop;
+      all_inputs += costs.stages[stage].input_grad + hop;
+    }
+  }
+  // From the start of F(0) to the start of I(stage).
+  [[nodiscard]] double to_input(int stage) const {
+    return all_forwards + all_inputs - input[stage] - input_grad[stage];
+  }
+};
+
+// What a worker does of one kind in a step, the longest first.
+class Durations {
+ public:
+  void add(double time) { times_.push_back(time); }
+  void sort() { std::sort(times_.begin(), times_.end(), std::greater<>()); }
+  // Of the `count` longest.
+  [[nodiscard]] double sum(size_t count) const {
+    double sum = 0;
+    for (size_t i = 0; i < std::min(count, times_.size()); ++i) {
+      sum += times_[i];
+    }
+    return sum;
+  }
+  [[nodiscard]] size_t size() const { return times_.size(); }
+
+ private:
+  std::vector<double> times_;
+};
+
+// What one worker does in a step.
+struct WorkerWork {
+  double all = 0;  // updates included
+  double updates = 0;
+  double recomputed = 0;
+  Durations forwards;
+  Durations weights;    // W
+  Durations backwards;  // I + W
+  // [pipe] its shallowest and deepest stage; kNone: the worker has none.
+  std::vector<int> low;
+  std::vector<int> high;
+};
+
+class PeriodBound {
+ public:
+  PeriodBound(const Schedule& schedule, const Costs& costs,
+              const BoundOptions& options)
+      : schedule_(schedule), costs_(costs), options_(options) {
+    for (int pipe = 0; pipe < schedule.pipes(); ++pipe) {
+      chains_.emplace_back(schedule, costs, pipe);
+    }
+    find_tails();
+  }
+
+  [[nodiscard]] double find() const {
+    const bool is_plain = schedule_.parts == 1 && !is_asynchronous(schedule_);
+    double bound = 0;
+    double all_work = 0;
+    for (int worker = 0; worker < schedule_.workers(); ++worker) {
+      const WorkerWork work = work_of(worker);
+      const bool has_work = work.forwards.size() > 0;
+      const double idle = is_plain && has_work ? least_idle(work) : 0;
+      bound = std::max(bound, work.all + idle);
+      all_work += work.all;
+    }
+    if (options_.cores > 0) {
+      bound = std::max(bound, all_work * schedule_.width / options_.cores);
+    }
+    return bound;
+  }
+
+ private:
+  // [stage] W of the last micro-batch, the stage's sum, its update.
+  void find_tails() {
+    std::vector<double> sums(schedule_.stages(), 0);
+    for (const SumGroup& group : schedule_.groups) {
+      const double time = sum_time(costs_, schedule_, group);
+      for (const Member& member : group.members) {
+        sums[member.stage] = std::max(sums[member.stage], time);
+      }
+    }
+    for (int stage = 0; stage < schedule_.stages(); ++stage) {
+      const StageCosts& costs = costs_.stages[stage];
+      tails_.push_back(costs.weight_grad + sums[stage] + costs.update);
+    }
+  }
+
+  [[nodiscard]] WorkerWork work_of(int worker) const {
+    WorkerWork work;
+    work.low.assign(schedule_.pipes(), kNone);
+    work.high.assign(schedule_.pipes(), kNone);
+    for (const Action& action : schedule_.actions[worker]) {
+      const double time = compute_time(costs_, action, schedule_.parts);
+      work.all += time;
+      if (action.op == Op::kU) work.updates += time;
+      if (action.op == Op::kR) work.recomputed += time;
+      if (action.op != Op::kF) continue;
+      const StageCosts& costs = costs_.stages[action.stage];
+      work.forwards.add(costs.forward);
+      work.weights.add(costs.weight_grad);
+      work.backwards.add(costs.input_grad + costs.weight_grad);
+      int& low = work.low[action.pipe];
+      int& high = work.high[action.pipe];
+      low = low == kNone ? action.stage : std::min(low, action.stage);
+      high = std::max(high, action.stage);
+    }
+    work.forwards.sort();
+    work.weights.sort();
+    work.backwards.sort();
+    return work;
+  }
+
+  // Activations that a worker may hold at once.
+  [[nodiscard]] size_t room(const WorkerWork& work) const {
+    const size_t all = work.forwards.size();
+    if (!options_.cap) return all;
+    const double held = *options_.cap * schedule_.chunks() + 1e-9;
+    return static_cast<size_t>(std::min(std::floor(held), double(all)));
+  }
+
+  // The largest of four counts; the letters are those of
+  // docs/planned-orders.md.
+  [[nodiscard]] double least_idle(const WorkerWork& work) const {
+    const size_t R = room(work);
+    const bool recomputes = work.recomputed > 0;
+    // Recomputation frees the memory of forwards, so any number may run ahead.
+    const double ahead =
+        recomputes ? work.forwards.sum(work.forwards.size()) + work.recomputed
+                   : work.forwards.sum(R);
+    const double after_input = work.weights.sum(R) + work.updates;
+    const double fill = above_zero(to_first_input(work) - ahead);
+    const double drain =
+        above_zero(after_last_input(work, To::kForward) - after_input);
+    const double both =
+        after_last_input(work, To::kInput) - after_input - ahead;
+    double idle = std::max(fill + drain, both);
+    // With recomputation any number may be left after the last forward.
+    if (recomputes) return idle;
+    const double after_forward = work.backwards.sum(R) + work.updates;
+    const double turn =
+        above_zero(after_last_forward(work, To::kForward) - after_forward);
+    idle = std::max(idle, turn);
+    // With room for all, the last forward may come before the first input
+    // gradient, and the stretches below would overlap.
+    if (R == work.forwards.size()) return idle;
+    const double turn_and_fill =
+        after_last_forward(work, To::kInput) - after_forward - ahead;
+    return std::max({idle, fill + turn, turn_and_fill});
+  }
+
+  static double above_zero(double time) { return std::max(0.0, time); }
+
+  // Calls visit(pipe) for every pipe in which the worker has a stage and gives
+  // the least result: any of them may be first or last.
+  template <typename Visit>
+  [[nodiscard]] double least(const WorkerWork& work, const Visit& visit) const {
+    double shortest = kNever;
+    for (int pipe = 0; pipe < schedule_.pipes(); ++pipe) {
+      if (work.low[pipe] == kNone) continue;
+      shortest = std::min(shortest, visit(pipe));
+    }
+    return shortest;
+  }
+
+  // From the start of the worker's first forward to its first input gradient.
+  [[nodiscard]] double to_first_input(const WorkerWork& work) const {
+    return least(work, [&](int pipe) {
+      const Chain& chain = chains_[pipe];
+      return chain.to_input(work.high[pipe]) - chain.forward[work.low[pipe]];
+    });
+  }
+
+  // Up to which action of the worker's next step.
+  enum class To { kForward, kInput };
+
+  // From the end of the worker's last input gradient.
+  [[nodiscard]] double after_last_input(const WorkerWork& work, To to) const {
+    return least(work, [&](int pipe) {
+      const int low = work.low[pipe];
+      return to_next_step(work, to, pipe, low, chains_[pipe].input[low]);
+    });
+  }
+
+  // From the end of the worker's last forward.
+  [[nodiscard]] double after_last_forward(const WorkerWork& work, To to) const {
+    return least(work, [&](int pipe) {
+      const int high = work.high[pipe];
+      const Chain& chain = chains_[pipe];
+      const double down = chain.all_forwards - chain.forward[high] -
+                          costs_.stages[high].forward;
+      return down + to_next_step(work, to, pipe, schedule_.stages() - 1,
+                                 chain.all_inputs);
+    });
+  }
+
+  // The last micro-batch of `pipe` still has its input gradients from stage
+  // `top` down to s to go, `to_come` counted down to stage 0. Its W at s, the
+  // sum and the update of s follow; then the next step from s to the worker.
+  [[nodiscard]] double to_next_step(const WorkerWork& work, To to, int pipe,
+                                    int top, double to_come) const {
+    return least(work, [&](int next) {
+      const Chain& chain = chains_[next];
+      const int low = work.low[next];
+      const bool to_input = to == To::kInput;
+      const double arrival =
+          to_input ? chain.to_input(work.high[next]) : chain.forward[low];
+      const int deepest = to_input ? top : std::min(low, top);
+      double longest = 0;
+      for (int s = 0; s <= deepest; ++s) {
+        const double inputs = to_come - chains_[pipe].input[s];
+        longest =
+            std::max(longest, inputs + tails_[s] + arrival - chain.forward[s]);
+      }
+      return longest;
+    });
+  }
+
+  const Schedule& schedule_;
+  const Costs& costs_;
+  const BoundOptions& options_;
+  std::vector<Chain> chains_;  // [pipe]
+  std::vector<double> tails_;  // [stage]
+};
+
+}  // namespace
+
+double period_bound(const Schedule& schedule, const Costs& costs,
+                    const BoundOptions& options) {
+  return PeriodBound(schedule, costs, options).find();
+}
+
+}  // namespace chimera
