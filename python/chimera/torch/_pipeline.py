@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence
 
 import torch
 import torch.distributed as dist
-from torch.utils._pytree import tree_leaves, tree_map
 
-from chimera._error import refuse
-from chimera._schedule import Schedule, schedule as make_schedule
+from chimera._schedule import Schedule
 from chimera._trace import to_array
 from chimera.torch import _runtime
 from chimera.torch._error import PipelineError
 from chimera.torch._gradients import GradientBlock
 from chimera.torch._groups import Groups
-from chimera.torch._layers import LayerList, parameters_of, prefix_of
+from chimera.torch._holdings import (deal, holders, make_blocks, named_modules,
+                                     named_parameters)
+from chimera.torch._layers import LayerList
 from chimera.torch._rank import Boundary, Rank, Stage
+from chimera.torch._request import (find_ranks, find_schedule, micro_batches,
+                                    refuse_lowered)
 from chimera.torch._shapes import determine
 from chimera.torch._split import split_modules
 
@@ -53,8 +54,8 @@ class Pipeline:
                  cut: Sequence[int] | None = None, exact: bool = False,
                  process_group: dist.ProcessGroup | None = None,
                  workers: int | None = None, split_backward: bool = True):
-        group, num_ranks = _find_ranks(process_group, workers)
-        chosen = _find_schedule(schedule, micros, width, num_ranks)
+        group, num_ranks = find_ranks(process_group, workers)
+        chosen = find_schedule(schedule, micros, width, num_ranks)
         self.schedule = chosen
         model = LayerList(layers, chosen.stages, cut)
         self.cut = model.cut
@@ -63,11 +64,11 @@ class Pipeline:
             chosen = chosen.lower(tied=bool(model.tied))
         self._lowered = chosen.to_json()
         self._layout = _runtime.layout(self._lowered)
-        self._refuse_lowered(model)
+        refuse_lowered(self._layout, bool(model.tied))
         self._groups = Groups(group, self._layout) if group else None
         mine = range(num_ranks) if group is None else [self._groups.rank]
         self._mine = list(mine)
-        self._layers: list[dict[int, Stage]] = _deal(
+        self._layers: list[dict[int, Stage]] = deal(
             model, [self._layout["stages"][rank] for rank in self._mine],
             copies=group is None)
         self._make_ranks(model, loss_fn, split_backward)
@@ -135,7 +136,7 @@ class Pipeline:
         """The same with the names of the whole model."""
         seen = set()
         for stages in self._layers:
-            for prefix, layer in _modules(stages):
+            for prefix, layer in named_modules(stages):
                 for name, parameter in layer.named_parameters():
                     if id(parameter) not in seen:
                         seen.add(id(parameter))
@@ -149,7 +150,7 @@ class Pipeline:
         """
         own: dict[str, torch.Tensor] = {}
         for stages in self._layers:
-            for prefix, layer in _modules(stages):
+            for prefix, layer in named_modules(stages):
                 for name, value in layer.state_dict().items():
                     own.setdefault(prefix + name, value)
         if self._groups is not None and gather:
@@ -161,14 +162,14 @@ class Pipeline:
         """Takes this rank's part of a whole model's weights and buffers."""
         unknown = sorted(set(state) - set(self._names))
         own = {prefix + name for stages in self._layers
-               for prefix, layer in _modules(stages)
+               for prefix, layer in named_modules(stages)
                for name in layer.state_dict()}
         missing = sorted(own - set(state))
         if unknown or missing:
             raise KeyError(f"load_state_dict: missing {missing[:5]}, "
                            f"unknown {unknown[:5]}")
         for stages in self._layers:
-            for prefix, layer in _modules(stages):
+            for prefix, layer in named_modules(stages):
                 layer.load_state_dict({name: state[prefix + name]
                                        for name in layer.state_dict()})
 
@@ -192,65 +193,25 @@ class Pipeline:
 
     # Making one.
 
-    def _refuse_lowered(self, model: LayerList) -> None:
-        is_tied = any(len(stages) > 1
-                      for stages in self._layout["group_stages"])
-        if is_tied != bool(model.tied):
-            raise refuse("E810", "the lowered schedule",
-                         "does not fit: its first and last stage "
-                         + ("share" if is_tied else "do not share")
-                         + " a weight", "give the schedule before lower()")
-        if self._layout["parts"] > 1:
-            raise refuse("E811", "scale=\"halving\"",
-                         "cuts micro-batches for their backwards, which "
-                         "chimera.torch cannot",
-                         "use scale=\"direct\" or \"doubling\"")
-
     def _make_ranks(self, model: LayerList, loss_fn: Callable,
                     split_backward: bool) -> None:
         tied_names = {name for index, layer in enumerate(model.layers)
-                      if isinstance(layer, torch.nn.Module)
-                      for name, each in _named(layer, index)
+                      for name, each in named_parameters(layer, index)
                       if id(each) in model.tied}
-        self._ranks = []
-        for stages in self._layers:
-            rank = Rank(stages, self.schedule.stages, loss_fn, {})
-            self._give_blocks(rank, stages, tied_names)
-            self._ranks.append(rank)
-        named = [pair for stages in self._layers for pair in _modules(stages)]
-        self.split = split_modules(named, split_backward)
-
-    def _give_blocks(self, rank: Rank, stages: dict[int, Stage],
-                     tied_names: set[str]) -> None:
-        """A block of gradients for every stage, and one for what the first
-        and the last share."""
-        blocks: dict[tuple[int, ...], GradientBlock] = {}
-        tied: dict[int, torch.nn.Parameter] = {}
-        for number, stage in stages.items():
-            own: dict[int, torch.nn.Parameter] = {}
-            for offset, layer in enumerate(stage.layers):
-                for name, each in _named(layer, stage.first + offset):
-                    if each.requires_grad:
-                        (tied if name in tied_names else own)[id(each)] = each
-            blocks[(number,)] = GradientBlock(list(own.values()),
-                                              f"stage {number}")
-        ends = (0, self.schedule.stages - 1)
-        if tied:
-            blocks[ends] = GradientBlock(list(tied.values()), "a tied weight")
         groups = {tuple(each): number for number, each
                   in enumerate(self._layout["group_stages"])}
-        rank.all_blocks = list(blocks.values())
-        rank.blocks = {groups[key]: block for key, block in blocks.items()
-                       if key in groups}
-        rank.shares = [(block, self._holders(key, groups))
-                       for key, block in blocks.items()]
-
-    def _holders(self, stages: tuple[int, ...],
-                 groups: dict[tuple[int, ...], int]) -> list[int]:
-        if stages in groups:
-            return list(self._layout["group_ranks"][groups[stages]])
-        return [rank for rank, held in enumerate(self._layout["stages"])
-                if set(stages) & set(held)]
+        self._ranks = []
+        for stages in self._layers:
+            blocks = make_blocks(stages, tied_names, self.schedule.stages)
+            self._ranks.append(Rank(
+                stages, self.schedule.stages, loss_fn,
+                by_group={groups[key]: block for key, block in blocks.items()
+                          if key in groups},
+                shares=[(block, holders(key, self._layout))
+                        for key, block in blocks.items()]))
+        named = [pair for stages in self._layers
+                 for pair in named_modules(stages)]
+        self.split = split_modules(named, split_backward)
 
     def _share_weights(self) -> None:
         """Replicas start equal: every holder takes those of the first."""
@@ -261,7 +222,7 @@ class Pipeline:
             stages = self._layout["group_stages"][number]
             source = self._groups.ranks[members[0]]
             if len(stages) > 1:  # tied weights
-                values = self._ranks[0].blocks[number].parameters
+                values = self._ranks[0].by_group[number].parameters
             else:
                 values = [value for layer
                           in self._layers[0][stages[0]].modules()
@@ -281,11 +242,12 @@ class Pipeline:
     # Running.
 
     def _blocks(self) -> list[GradientBlock]:
-        return [block for rank in self._ranks for block in rank.all_blocks]
+        return [block for rank in self._ranks for block, _ in rank.shares]
 
     def _run(self, x: Any, y: Any, training: bool) -> torch.Tensor:
         self._refuse_failed()
-        xs, ys = self._micro_batches(x, y)
+        xs, ys = micro_batches(x, y, self.schedule.micros
+                               * self.schedule.width)
         boundaries = self._boundaries_for(xs[0])
         micros = self.schedule.micros
         for number, rank in zip(self._mine, self._ranks):
@@ -295,30 +257,6 @@ class Pipeline:
         loss = self._call(lambda: self._runner.run(self._ranks, boundaries,
                                                    training))
         return torch.tensor(loss)
-
-    def _micro_batches(self, x: Any, y: Any) -> tuple[list, list]:
-        inputs = x if isinstance(x, tuple) else (x,)
-        for each in inputs:
-            if not isinstance(each, torch.Tensor):
-                raise TypeError(f"x holds a {type(each).__name__}: it is a "
-                                "tensor or a tuple of tensors, the arguments "
-                                "of the first layer")
-        count = self.schedule.micros * self.schedule.width
-        sizes = {each.shape[0] if each.dim() else 0
-                 for each in tree_leaves((inputs, y))
-                 if isinstance(each, torch.Tensor)}
-        if len(sizes) > 1 or any(size == 0 or size % count for size in sizes):
-            raise ValueError(
-                f"x and y have {sorted(sizes)} samples: both need the same "
-                f"number, a multiple of {count} (micros x width)")
-        parts = [tuple(part) for part in zip(*(each.chunk(count)
-                                               for each in inputs))]
-        size = sizes.pop() // count
-        targets = [tree_map(
-            lambda each, at=at: each[at * size:(at + 1) * size]
-            if isinstance(each, torch.Tensor) else each, y)
-            for at in range(count)]
-        return parts, targets
 
     def _boundaries_for(self, x: tuple[torch.Tensor, ...]) -> list[Boundary]:
         key = tuple((each.shape, each.dtype) for each in x)
@@ -359,7 +297,7 @@ class Pipeline:
         firsts = {stage for stage in held[rank]
                   if not any(stage in other for other in held[:rank])}
         names = {prefix + name
-                 for prefix, layer in _modules(
+                 for prefix, layer in named_modules(
                      {stage: self._layers[0][stage] for stage in firsts})
                  for name in layer.state_dict()}
         return {name: own[name] for name in names}
@@ -369,96 +307,3 @@ class Pipeline:
         if self._groups is None:
             return events
         return self._groups.gather(events[self._groups.rank])
-
-
-def _find_ranks(process_group: dist.ProcessGroup | None, workers: int | None
-                ) -> tuple[dist.ProcessGroup | None, int]:
-    if workers is not None:
-        if process_group is not None:
-            raise refuse("E801", "process_group and workers",
-                         "cannot both say what the ranks are",
-                         "leave one of them out")
-        if workers < 1:
-            raise refuse("E801", f"workers={workers}", "must be at least 1")
-        return None, workers
-    if process_group is None:
-        if not dist.is_initialized():
-            raise refuse(
-                "E801", "neither a process group nor workers",
-                "says what the ranks are",
-                "call torch.distributed.init_process_group(\"gloo\") in a "
-                "program started by torchrun, or give workers=4 for threads")
-        process_group = dist.group.WORLD
-    if dist.get_world_size(process_group) < dist.get_world_size():
-        raise refuse("E801", "a process group of some ranks only",
-                     "cannot make the groups of a pipeline",
-                     "give the group of all ranks, or leave it out")
-    return process_group, dist.get_world_size(process_group)
-
-
-def _find_schedule(schedule: str | Schedule, micros: int | None, width: int,
-                   num_ranks: int) -> Schedule:
-    if isinstance(schedule, str):
-        if micros is None:
-            raise refuse("E802", "micros", "is missing",
-                         "for example micros=8")
-        if width < 1 or num_ranks % width:
-            raise refuse("E803", f"{num_ranks} ranks",
-                         f"cannot be {width} copies of equal depth",
-                         "choose a width that divides them")
-        schedule = make_schedule(schedule, depth=num_ranks // width,
-                                 micros=micros, width=width)
-    needed = schedule.depth * schedule.width
-    if needed != num_ranks:
-        raise refuse("E803", f"{num_ranks} ranks",
-                     f"do not fit the schedule, which needs {schedule.depth} x "
-                     f"{schedule.width} = {needed}",
-                     f"start {needed}, or make a schedule of another depth")
-    if micros is not None and micros != schedule.micros:
-        raise refuse("E802", f"micros={micros}",
-                     f"contradicts the schedule's {schedule.micros}",
-                     "leave it out")
-    if not schedule.is_synchronous:
-        raise refuse("E809", schedule.scheme,
-                     "updates inside the step, but the optimizer is yours",
-                     "use a synchronous scheme")
-    return schedule
-
-
-def _modules(stages: dict[int, Stage]
-             ) -> list[tuple[str, torch.nn.Module]]:
-    return [(prefix_of(layer, stage.first + offset), layer)
-            for stage in stages.values()
-            for offset, layer in enumerate(stage.layers)
-            if isinstance(layer, torch.nn.Module)]
-
-
-def _named(layer: Any, index: int) -> list[tuple[str, torch.nn.Parameter]]:
-    if not isinstance(layer, torch.nn.Module):
-        return []
-    return [(prefix_of(layer, index) + name, each) for name, each
-            in layer.named_parameters(remove_duplicate=False)]
-
-
-def _deal(model: LayerList, held: list[list[int]],
-          copies: bool) -> list[dict[int, Stage]]:
-    """The stages of each rank. Threads that hold the same weights need copies
-    of them; whoever comes first has the caller's own."""
-    dealt = []
-    taken: set[int] = set()
-    for numbers in held:
-        stages = {number: model.stage(number) for number in numbers}
-        if copies:
-            own = [each for stage in stages.values()
-                   for layer in stage.layers
-                   for each in [*parameters_of(layer), *_buffers(layer)]]
-            memo = {id(each): each for each in own if id(each) not in taken}
-            if len(memo) < len({id(each) for each in own}):
-                stages = copy.deepcopy(stages, memo)
-            taken |= {id(each) for each in own}
-        dealt.append(stages)
-    return dealt
-
-
-def _buffers(layer: Any) -> list[torch.Tensor]:
-    return list(layer.buffers()) if isinstance(layer, torch.nn.Module) else []

@@ -77,12 +77,11 @@ class Rank:
 
     def __init__(self, stages: dict[int, Stage], num_stages: int,
                  loss_fn: Callable[[Any, Any], torch.Tensor],
-                 blocks: dict[int, GradientBlock]):
+                 by_group: dict[int, GradientBlock],
+                 shares: list[tuple[GradientBlock, list[int]]]):
         self.stages = stages
-        self.blocks = blocks  # by sum group
-        self.all_blocks: list[GradientBlock] = []
-        # Each block with the ranks that hold it.
-        self.shares: list[tuple[GradientBlock, list[int]]] = []
+        self.by_group = by_group
+        self.shares = shares  # every block, with the ranks that hold it
         self._last = num_stages - 1
         self._loss_fn = loss_fn
         self._loss = 0.0
@@ -131,7 +130,7 @@ class Rank:
                 for leaf in leaves if leaf.requires_grad]
 
     def gradient(self, group: int) -> torch.Tensor:
-        return self.blocks[group].flat
+        return self.by_group[group].flat
 
     def take_loss(self) -> float:
         loss, self._loss = self._loss, 0.0

@@ -1,0 +1,80 @@
+"""What a rank holds: its stages, and the gradients that it adds up."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import torch
+
+from chimera.torch._gradients import GradientBlock
+from chimera.torch._layers import LayerList, parameters_of, prefix_of
+from chimera.torch._rank import Stage
+
+
+def named_modules(stages: dict[int, Stage]
+             ) -> list[tuple[str, torch.nn.Module]]:
+    return [(prefix_of(layer, stage.first + offset), layer)
+            for stage in stages.values()
+            for offset, layer in enumerate(stage.layers)
+            if isinstance(layer, torch.nn.Module)]
+
+
+def named_parameters(layer: Any, index: int) -> list[tuple[str, torch.nn.Parameter]]:
+    if not isinstance(layer, torch.nn.Module):
+        return []
+    return [(prefix_of(layer, index) + name, each) for name, each
+            in layer.named_parameters(remove_duplicate=False)]
+
+
+def deal(model: LayerList, held: list[list[int]],
+          copies: bool) -> list[dict[int, Stage]]:
+    """The stages of each rank. Threads that hold the same weights need copies
+    of them; whoever comes first has the caller's own."""
+    dealt = []
+    taken: set[int] = set()
+    for numbers in held:
+        stages = {number: model.stage(number) for number in numbers}
+        if copies:
+            own = [each for stage in stages.values()
+                   for layer in stage.layers
+                   for each in [*parameters_of(layer), *_buffers(layer)]]
+            memo = {id(each): each for each in own if id(each) not in taken}
+            if len(memo) < len({id(each) for each in own}):
+                stages = copy.deepcopy(stages, memo)
+            taken |= {id(each) for each in own}
+        dealt.append(stages)
+    return dealt
+
+
+def _buffers(layer: Any) -> list[torch.Tensor]:
+    return list(layer.buffers()) if isinstance(layer, torch.nn.Module) else []
+
+
+Blocks = dict[tuple[int, ...], GradientBlock]  # by the stages that share it
+
+
+def make_blocks(stages: dict[int, Stage], tied_names: set[str],
+                num_stages: int) -> Blocks:
+    """A block of gradients for every stage, and one for what the first and
+    the last share."""
+    blocks: Blocks = {}
+    tied: dict[int, torch.nn.Parameter] = {}
+    for number, stage in stages.items():
+        own: dict[int, torch.nn.Parameter] = {}
+        for offset, layer in enumerate(stage.layers):
+            for name, each in named_parameters(layer, stage.first + offset):
+                if each.requires_grad:
+                    (tied if name in tied_names else own)[id(each)] = each
+        blocks[(number,)] = GradientBlock(list(own.values()),
+                                          f"stage {number}")
+    if tied:
+        blocks[(0, num_stages - 1)] = GradientBlock(list(tied.values()),
+                                                    "a tied weight")
+    return blocks
+
+
+def holders(stages: tuple[int, ...], layout: dict[str, Any]) -> list[int]:
+    """The ranks that hold one of these stages, ascending."""
+    return [rank for rank, held in enumerate(layout["stages"])
+            if set(stages) & set(held)]

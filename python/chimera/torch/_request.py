@@ -1,0 +1,106 @@
+"""What is asked of a pipeline, or what is wrong with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch.utils._pytree import tree_leaves, tree_map
+
+from chimera._error import refuse
+from chimera._schedule import Schedule, schedule as make_schedule
+
+
+def find_ranks(process_group: dist.ProcessGroup | None, workers: int | None
+                ) -> tuple[dist.ProcessGroup | None, int]:
+    if workers is not None:
+        if process_group is not None:
+            raise refuse("E801", "process_group and workers",
+                         "cannot both say what the ranks are",
+                         "leave one of them out")
+        if workers < 1:
+            raise refuse("E801", f"workers={workers}", "must be at least 1")
+        return None, workers
+    if process_group is None:
+        if not dist.is_initialized():
+            raise refuse(
+                "E801", "neither a process group nor workers",
+                "says what the ranks are",
+                "call torch.distributed.init_process_group(\"gloo\") in a "
+                "program started by torchrun, or give workers=4 for threads")
+        process_group = dist.group.WORLD
+    if dist.get_world_size(process_group) < dist.get_world_size():
+        raise refuse("E801", "a process group of some ranks only",
+                     "cannot make the groups of a pipeline",
+                     "give the group of all ranks, or leave it out")
+    return process_group, dist.get_world_size(process_group)
+
+
+def find_schedule(schedule: str | Schedule, micros: int | None, width: int,
+                   num_ranks: int) -> Schedule:
+    if isinstance(schedule, str):
+        if micros is None:
+            raise refuse("E802", "micros", "is missing",
+                         "for example micros=8")
+        if width < 1 or num_ranks % width:
+            raise refuse("E803", f"{num_ranks} ranks",
+                         f"cannot be {width} copies of equal depth",
+                         "choose a width that divides them")
+        schedule = make_schedule(schedule, depth=num_ranks // width,
+                                 micros=micros, width=width)
+    needed = schedule.depth * schedule.width
+    if needed != num_ranks:
+        raise refuse("E803", f"{num_ranks} ranks",
+                     f"do not fit the schedule, which needs {schedule.depth} x "
+                     f"{schedule.width} = {needed}",
+                     f"start {needed}, or make a schedule of another depth")
+    if micros is not None and micros != schedule.micros:
+        raise refuse("E802", f"micros={micros}",
+                     f"contradicts the schedule's {schedule.micros}",
+                     "leave it out")
+    if not schedule.is_synchronous:
+        raise refuse("E809", schedule.scheme,
+                     "updates inside the step, but the optimizer is yours",
+                     "use a synchronous scheme")
+    return schedule
+
+
+def refuse_lowered(layout: dict[str, Any], is_tied: bool) -> None:
+    """Raises if the lowered schedule cannot run these layers."""
+    sums_tied = any(len(stages) > 1 for stages in layout["group_stages"])
+    if sums_tied != is_tied:
+        raise refuse("E810", "the lowered schedule",
+                     "does not fit: its first and last stage "
+                     + ("share" if sums_tied else "do not share")
+                     + " a weight", "give the schedule before lower()")
+    if layout["parts"] > 1:
+        raise refuse("E811", "scale=\"halving\"",
+                     "cuts micro-batches for their backwards, which "
+                     "chimera.torch cannot",
+                     "use scale=\"direct\" or \"doubling\"")
+
+
+def micro_batches(x: Any, y: Any, count: int) -> tuple[list, list]:
+    """A mini-batch cut along dimension 0."""
+    inputs = x if isinstance(x, tuple) else (x,)
+    for each in inputs:
+        if not isinstance(each, torch.Tensor):
+            raise TypeError(f"x holds a {type(each).__name__}: it is a tensor "
+                            "or a tuple of tensors, the arguments of the first "
+                            "layer")
+    sizes = {each.shape[0] if each.dim() else 0
+             for each in tree_leaves((inputs, y))
+             if isinstance(each, torch.Tensor)}
+    if len(sizes) > 1 or any(size == 0 or size % count for size in sizes):
+        raise ValueError(
+            f"x and y have {sorted(sizes)} samples: both need the same number, "
+            f"a multiple of {count} (micros x width)")
+    size = sizes.pop() // count
+
+    def part(value: Any, at: int) -> Any:
+        return tree_map(lambda each: each[at * size:(at + 1) * size]
+                        if isinstance(each, torch.Tensor) else each, value)
+
+    return ([part(inputs, at) for at in range(count)],
+            [part(y, at) for at in range(count)])
