@@ -115,7 +115,7 @@ TEST_F(Resume, NamesOfAForgedCheckpointAreShownEscaped) {
   config.run.save_every = 1;
   config.train.steps = 1;
   const Linears linears = make_linears(1);
-  (void)train(*setup_of(config, model_from(linears, "\x1b]0;forged\a")), {});
+  (void)train(*setup_of(config, model_from(linears, "\x1b]0;forged\a")));
   const Result<std::unique_ptr<RunSetup>> setup =
       set_up(config, {.checkpoint = checkpoint_path(run_dir_, 1)},
              model_from(linears));
@@ -136,7 +136,7 @@ TEST_F(Resume, AnotherOptimizerIsRefused) {
   config.run.save_every = 1;
   config.train.steps = 1;
   const Linears linears = make_linears(8);
-  (void)train(*setup_of(config, model_from(linears)), {});
+  (void)train(*setup_of(config, model_from(linears)));
   const auto resume = [&](const RunConfig& now) {
     return set_up(now, {.checkpoint = checkpoint_path(run_dir_, 1)},
                   model_from(linears));
