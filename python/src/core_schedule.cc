@@ -84,7 +84,7 @@ py::list scheme_list() {
     entry["makespan"] = scheme.makespan;
     entry["peak_activations"] = scheme.peak;
     entry["weight_copies"] = scheme.weights;
-    entry["synchronous"] = scheme.synchronous;
+    entry["synchronous"] = scheme.is_synchronous();
     list.append(entry);
   }
   return list;
