@@ -74,6 +74,7 @@ ModelConfig any_preset() {
   model.seq = shape.seq;
   model.positions = shape.positions;
   model.ffn = shape.ffn;
+  model.dropout = number_in(0, 0.999);
   model.tie_embeddings = *arbitrary<bool>();
   return model;
 }

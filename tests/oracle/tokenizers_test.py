@@ -5,7 +5,7 @@ Vocabularies in the manner of GPT-2, Llama 3, Qwen and BERT are trained here, on
 the project's own sources and on strange text, and tried on the same and on
 every code point.
 
-usage: tokenizer_test.py CHIMERA_BINARY [--full]
+usage: tokenizers_test.py CHIMERA_BINARY [--full]
 """
 import functools
 import gzip
