@@ -454,6 +454,8 @@ void C10dTransport::stop(const std::string& reason) {
 void C10dTransport::abort(const std::string& reason) noexcept {
   heart_->announce_abort(reason);
   stop(reason);
+  // All ranks hear of it before this process, perhaps the store's host, ends.
+  std::this_thread::sleep_for(2 * Heartbeat::kPause);
   for (const auto& lane : sums_) {
     if (lane) lane->wait_idle();
   }
