@@ -13,16 +13,16 @@ struct Draw {
   bool is_timed = true;  // by `time`, else by `kind`
   TimeRule time;
   KindRule kind;
-  // What a slot may hold: this share of the room for the first stage, falling
+  // Share of the room that a slot may fill: `share` at the first stage, falling
   // to `least_share` at the last.
   bool has_quotas = false;
   double share = 1;
   double least_share = 0;
-  double wait = 0;   // in times of the longest chunk and message
-  double noise = 0;  // added to the keys, in dearest actions
+  double wait = 0;   // in units of the longest action and message
+  double noise = 0;  // added to the keys, in units of the longest action
   std::uint64_t noise_seed = 0;
 
-  double value = 0;  // of the order that came out; less is better
+  double value = 0;  // of the resulting order; less is better
 };
 
 class Drawing {

@@ -1,6 +1,6 @@
-// List scheduling by rules with random parameters: what the fixed rules lack
-// when messages take time or costs differ. Half of the draws stay near the best
-// so far.
+// List scheduling by rules with random parameters. The fixed rules suffice for
+// free messages and F = I = W; these draws find orders for other costs. Half of
+// them vary one of the best rules found so far.
 #pragma once
 
 #include "chimera/search/pool.h"
@@ -10,7 +10,7 @@ namespace chimera::ordering {
 struct DrawOptions {
   int draws = 0;
   Aim aim = Aim::kStep;
-  Ticks bound = 0;  // ends the draws, if no worker is late either
+  Ticks bound = 0;  // draws end when the pool is perfect at this bound
 };
 
 void draw_orders(const Problem& problem, const DrawOptions& options,

@@ -5,9 +5,9 @@
 namespace chimera::ordering {
 namespace {
 
-constexpr double kDust = 1e-9;     // rounding
-constexpr size_t kLarge = 300000;  // actions: no second look
-constexpr double kDelay = 0.01;    // of a message more, in average forwards
+constexpr double kDust = 1e-9;     // relative rounding error
+constexpr size_t kLarge = 300000;  // actions; above, ties are not broken
+constexpr double kDelay = 0.01;    // added to messages, in mean forwards
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// The simulator as judge: of all orders it is shown it keeps the best.
+// Judges orders by simulating their lowered lists, and keeps the best one.
 #pragma once
 
 #include "chimera/schedule/costs.h"
@@ -7,10 +7,10 @@
 
 namespace chimera::ordering {
 
-// What an order is to be good at.
+// The time by which orders are compared.
 enum class Aim {
-  kStep,    // the time of one step by itself
-  kSteady,  // the time from step to step, with no barrier between
+  kStep,    // makespan: one step by itself
+  kSteady,  // period: from step to step, with no barrier between
 };
 
 class Judge {
@@ -18,9 +18,9 @@ class Judge {
   // `lowering.costs` is ignored. REQUIRES: `costs` outlives this.
   Judge(const Costs& costs, const LowerOptions& lowering, Aim aim);
 
-  // The shortest time wins; of equals the order that several steps in a row
-  // with slower messages delay the least: no machine is as regular as its
-  // costs.
+  // Keeps `order` if its time is shorter than the best so far. Of equals it
+  // keeps the one that suffers less when messages are slower over several
+  // steps, because no machine is as regular as its costs.
   // REQUIRES: `order` is compute-only and validates clean.
   void see(const Schedule& order);
 

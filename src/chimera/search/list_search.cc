@@ -8,7 +8,7 @@
 namespace chimera::ordering {
 namespace {
 
-// A stretch of a worker's list without a gap, on a critical path.
+// Consecutive actions of a worker without idle time, on a critical path.
 struct Block {
   int worker = 0;
   int first = 0;
@@ -40,7 +40,7 @@ class ListSearch {
     CHIMERA_CHECK(now_.run(lists_, kNever), "a seed must play to its end");
     Ticks best = now_.span();
     energy_ = now_.energy();
-    // A dearest action's time above the start: room to leave a dead end.
+    // How much worse a move may be: the longest action, to leave dead ends.
     slack_ = problem_.dearest() * problem_.chunks;
     history_.assign(kHistory, energy_ + static_cast<double>(slack_));
     number_all();
@@ -59,7 +59,7 @@ class ListSearch {
  private:
   static constexpr size_t kHistory = 1000;
 
-  // Which micro-batch stands where, and where each is.
+  // Fills number_ and position_, which are inverse to each other.
   void number_all() {
     std::fill(count_.begin(), count_.end(), 0);
     for (int worker = 0; worker < problem_.workers; ++worker) {
@@ -74,7 +74,7 @@ class ListSearch {
     }
   }
 
-  // One of the latest workers, now and then any late one.
+  // One of the latest workers; sometimes any late one.
   int late_worker() {
     const int first = random_.below(problem_.workers);
     Ticks most = now_.excess(0);
@@ -101,7 +101,7 @@ class ListSearch {
            now_.start(worker, position);
   }
 
-  // The action in the block by which the path came in: its first, or any other
+  // The action through which the path enters the block: its first, or another
   // that started the moment its input arrived.
   int entry_of(const Block& block) {
     if (random_.one_in(2)) return block.first;
@@ -113,7 +113,7 @@ class ListSearch {
     return block.first;
   }
 
-  // Walks back from a late worker's end to the step's beginning.
+  // Follows a critical path back from the end of a late worker.
   void find_blocks() {
     blocks_.clear();
     int worker = late_worker();

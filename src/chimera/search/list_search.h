@@ -1,6 +1,6 @@
-// Local search on finished lists: one action is moved within its worker's list,
-// everything is played again. Moves start from the critical path; late
-// acceptance (Burke & Bykov, 2017) lets the search cross plateaus.
+// Local search on complete lists: a move shifts one action within its worker's
+// list, and the lists are replayed. Moves are taken from the critical path;
+// late acceptance (Burke & Bykov, 2017) lets the search cross plateaus.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ namespace chimera::ordering {
 struct ListSearchOptions {
   std::int64_t moves = 0;
   std::uint64_t seed = 0;
-  // Ends the search: no better span exists.
+  // The search ends at this span, because no shorter one exists.
   Ticks bound = 0;
 };
 
-// Improves `lists` as far as it gets and gives their span.
+// Improves `lists` and returns the span of the result.
 // REQUIRES: the lists hold every action and keep the cap.
 Ticks search_lists(const Problem& problem, const Goal& goal,
                    const ListSearchOptions& options, CodeLists& lists);

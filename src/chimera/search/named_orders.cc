@@ -6,7 +6,7 @@
 namespace chimera::ordering {
 namespace {
 
-// How many micro-batches go through each pipe in turn: m to pipe m mod pipes.
+// True if each pipe has as many micro-batches as if m went to m mod pipes.
 bool is_dealt_evenly(const Schedule& order) {
   std::vector<int> micros(order.pipes(), 0);
   for (const ActionList& list : order.actions) {

@@ -1,4 +1,4 @@
-// The orders of named schemes, as places to start from.
+// The orders of named schemes, as starting points for the search.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace chimera::ordering {
 
-// What every synchronous named scheme does on the placement and micro-batches
-// of `schedule`, with split backwards; schemes that place otherwise are left
-// out. Micro-batches are dealt and numbered as in planned orders, each stage
-// taking them in turn: that changes no time.
+// The order of every synchronous named scheme that has the placement of
+// `schedule`, for its micro-batches and with split backwards. Micro-batches are
+// renumbered so that each stage takes them in turn, as planned orders do; that
+// changes no time.
 [[nodiscard]] std::vector<Schedule> named_orders(const Schedule& schedule);
 
 }  // namespace chimera::ordering

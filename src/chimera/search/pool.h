@@ -1,4 +1,4 @@
-// The few best orders that were found, best first.
+// The best few orders found so far, best first.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class Pool {
  public:
   explicit Pool(Aim aim) : aim_(aim) {}
 
-  // Takes over what is in `order` if it is among the best.
+  // Moves from `order` if it is among the best; otherwise leaves it as it is.
   void offer(ListedOrder& order) {
     const auto is_better = [this](const ListedOrder& a, const ListedOrder& b) {
       return rank(a) < rank(b);
@@ -33,8 +33,8 @@ class Pool {
     return orders_;
   }
   [[nodiscard]] const ListedOrder& best() const { return orders_.front(); }
-  // Nothing better than these exists, and there are enough to choose from: each
-  // meets the bound, and steps follow one another without a gap.
+  // True if the pool is full and each of its orders is optimal: it meets the
+  // bound, and steps follow one another without a gap.
   [[nodiscard]] bool is_perfect(Ticks bound) const {
     return orders_.size() == kMost && orders_.back().span <= bound &&
            orders_.back().lateness == 0;

@@ -1,5 +1,5 @@
-// The searches' random numbers: a stream of their own for every seed, the same
-// on every machine.
+// Random numbers of the searches: one stream for every seed, the same on every
+// machine.
 #pragma once
 
 #include "chimera/base/counter_random.h"

@@ -76,7 +76,7 @@ Ticks Replay::input_at(int code, int number) const {
   return kNone;
 }
 
-// Runs a worker's list until something is missing.
+// Runs a worker's list until an input is missing.
 bool Replay::advance(int worker, const CodeList& list, Ticks limit) {
   const Ticks latest = limit - goal_.latest + goal_.target[worker];
   Ticks now = free_at_[worker];

@@ -1,6 +1,6 @@
-// Plays lists through, every action as soon as its worker is free and its
-// input there. What a search calls a hundred thousand times, so it keeps its
-// tables and gives up as soon as a limit cannot be met.
+// Replays lists: every action starts as soon as its worker is free and its
+// input is there. A search calls this a hundred thousand times, so it keeps its
+// tables between calls and stops once a limit cannot be met.
 #pragma once
 
 #include <vector>
@@ -9,32 +9,32 @@
 
 namespace chimera::ordering {
 
-// When each worker should have ended, sums included.
+// The times by which workers should have ended, sums included.
 struct Goal {
   std::vector<Ticks> target;  // [worker]
-  Ticks latest = 0;           // of them
+  Ticks latest = 0;           // the largest target
 };
 
-// All together: the shortest step.
+// One target for all workers: the shortest step.
 [[nodiscard]] Goal end_by(const Problem& problem, Ticks time);
-// Each within the busiest one's work from its head on, so that steps follow one
-// another without a gap.
+// Worker w's target is its head plus the work of the busiest worker. If all
+// meet theirs, steps follow one another without a gap.
 [[nodiscard]] Goal end_in_windows(const Problem& problem);
 
 class Replay {
  public:
-  // REQUIRES: both outlive this.
+  // REQUIRES: `problem` and `goal` outlive this.
   Replay(const Problem& problem, const Goal& goal);
 
-  // False if the lists get stuck or `span` would come out above `limit`. The
-  // results below are those of the last call, sound only if it gave true.
+  // Returns false if the lists deadlock or their span exceeds `limit`. The
+  // functions below describe the last call, provided that it returned true.
   [[nodiscard]] bool run(const CodeLists& lists, Ticks limit);
 
-  // The latest worker's end against its target, counted from the last target:
-  // the makespan if all targets are one.
+  // `latest` plus how far the latest worker ends after its target; with one
+  // target for all, the makespan.
   [[nodiscard]] Ticks span() const { return span_; }
-  // What a search goes down on: the span, and as ties are long, how late the
-  // workers are on average and how early forwards and input gradients start.
+  // The value that a search minimises: the span, and to break ties the mean
+  // lateness of workers and the mean start of forwards and input gradients.
   [[nodiscard]] double energy() const;
   [[nodiscard]] Ticks excess(int worker) const {
     return end_[worker] - goal_.target[worker];
@@ -42,8 +42,8 @@ class Replay {
   [[nodiscard]] Ticks start(int worker, int position) const {
     return start_[worker][position];
   }
-  // When what the number-th action of `code` needs from another slot is there;
-  // kNone if it needs nothing.
+  // Arrival time of what the number-th action of `code` needs from another
+  // slot; kNone if it needs nothing.
   [[nodiscard]] Ticks input_at(int code, int number) const;
 
   void swap(Replay& other);
@@ -65,7 +65,7 @@ class Replay {
   std::vector<Ticks> slot_end_;            // [slot] of its last W
   std::vector<int> waiting_;               // workers that may go on
   std::vector<bool> is_waiting_;           // [worker]
-  double starts_ = 0;                      // summed up, of F and I
+  double starts_ = 0;                      // sum over F and I
   Ticks span_ = kNever;
 };
 

@@ -16,8 +16,8 @@ namespace chimera {
 namespace ordering {
 namespace {
 
-// How many orders are tried, by the actions that it takes to play one: about a
-// second in all for D = 16, N = 64, and a few for the largest layouts.
+// Number of orders tried, fewer where an order has more actions: about a second
+// in all for D = 16, N = 64, and a few for the largest layouts.
 struct Budget {
   int rules = 0;
   int draws = 0;
@@ -36,7 +36,7 @@ struct Budget {
   }
 };
 
-// What is planned.
+// The variant of the problem that is searched.
 struct Variant {
   bool fold = true;
   bool forwards_are_free = false;
@@ -76,7 +76,7 @@ class OrderSearch {
     return judge_.best();
   }
 
-  // Whether all pipes are the same by choice, although they might do better.
+  // Whether pipes that need not mirror each other might give a better order.
   [[nodiscard]] bool might_unfold() const {
     constexpr double kFar = 1.05;
     constexpr int kSmall = 1000;  // actions
@@ -84,7 +84,7 @@ class OrderSearch {
            judge_.time() * problem_.ticks_per_time >
                kFar * static_cast<double>(least());
   }
-  // Nothing takes less.
+  // Whether the best order found is optimal.
   [[nodiscard]] bool is_found() const {
     return judge_.time() * problem_.ticks_per_time <=
            static_cast<double>(least());
@@ -132,7 +132,7 @@ class OrderSearch {
     }
   }
 
-  // From the best list found, and from the best of the named schemes.
+  // Starts from the best order found, and from the best named scheme.
   void search() {
     const Goal goal =
         options_.steady ? end_in_windows(problem_) : end_by(problem_, bound_);
@@ -146,8 +146,7 @@ class OrderSearch {
     if (named) search_from(goal, *named, budget_.moves / 2, turns);
   }
 
-  // Judges what the named schemes do here within the cap, and gives the best
-  // of it as lists.
+  // Judges the named schemes that keep the cap and returns the best of them.
   [[nodiscard]] std::optional<CodeLists> best_named(const Goal& goal) {
     std::optional<CodeLists> best;
     Ticks span = kNever;
@@ -156,8 +155,8 @@ class OrderSearch {
       if (!is_within_cap(order)) continue;
       order.scheme = schedule_.scheme;
       judge_.see(order);
-      // In a folded problem it is mirrored, and that may be another order, or
-      // none that ends.
+      // In a folded problem only one pipe of it is kept; its mirror image may
+      // be another order, or deadlock.
       CodeLists lists = to_codes(problem_, order);
       if (keeps_room(problem_, lists) && replay.run(lists, span - 1)) {
         span = replay.span();
@@ -235,7 +234,7 @@ Schedule search_order(const Schedule& schedule, const Costs& costs,
     order = OrderSearch(order, costs, options, {.fold = false}).run();
   }
   if (search.is_found() || !options.lowering.recompute) return order;
-  // More micro-batches in flight, if that is what it takes.
+  // Allow more micro-batches in flight, since recomputation makes them cheap.
   return OrderSearch(order, costs, options, {.forwards_are_free = true}).run();
 }
 

@@ -12,7 +12,7 @@ constexpr double kWorst = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-// The best of what a worker could do now, and what it may have to wait for.
+// The best action that a worker could start now, and what it may wait for.
 struct ListScheduler::Choice {
   double key = kWorst;
   int code = kNone;
@@ -63,7 +63,7 @@ void ListScheduler::reset() {
   }
 }
 
-// Replaces what the worker was to wait for.
+// Sets when the worker looks for work next.
 void ListScheduler::look_at(int worker, Ticks at) {
   size_t node = static_cast<size_t>(leaves_) + worker;
   wake_[node] = at;
@@ -129,7 +129,7 @@ void ListScheduler::offer_input_grad(int slot, Ticks now,
   weigh(code, at, now, choice);
 }
 
-// Now, later, or only once there is room.
+// Offers the action now, expects it later, or notes that it waits for room.
 void ListScheduler::weigh(int code, Ticks at, Ticks now, Choice& choice) const {
   if (op_of(code) == problem_.holds_from && !may_hold_more(slot_of(code))) {
     if (policy_->room_is_urgent && at <= now) {

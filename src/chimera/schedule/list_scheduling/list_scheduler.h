@@ -1,10 +1,10 @@
-// List scheduling: time runs, and a free worker takes the best of what is
-// ready. What is best is a key for every action; who makes the keys decides
-// what kind of order comes out (rules.h, search/draws.h).
+// List scheduling: event by event, a free worker takes the ready action with
+// the lowest key. The keys decide what kind of order results; rules.h and
+// search/draws.h make them.
 //
-// It never gets stuck. A forward (or what else takes room) starts only if every
-// other slot of its worker that holds nothing yet, and is not through, still
-// finds room afterwards; so an empty slot can always start one. Suppose that
+// It never deadlocks. An action that takes room starts only if every other slot
+// of its worker that is empty and not finished still finds room afterwards; so
+// an empty slot can always start one. Suppose that
 // nothing is running and nothing can start. The last stage of a pipe holds
 // nothing: what it held would have its I or its W ready. If stage s+1 holds
 // nothing, neither does stage s: what it held would be ready for s+1, or have
@@ -33,23 +33,22 @@ struct ListedOrder {
   CodeLists lists;
   // The end of the last compute or sum.
   Ticks span = kNever;
-  // The longest time that a worker takes from its head on. Shifted by this
-  // much the order fits behind itself: steps without a barrier between take no
-  // longer.
+  // The longest time from a worker's head to its end. Shifted by this much the
+  // order fits behind itself, so steps without a barrier take no longer.
   Ticks period = kNever;
-  // How far workers end beyond head + the busiest one's work, in all. At 0 the
-  // period is that work, and cannot be less.
+  // Sum over workers of how far they end after head + the busiest worker's
+  // work. At 0 the period is that work, and cannot be less.
   Ticks lateness = kNever;
 };
 
 // Keeps its tables between runs.
 class ListScheduler {
  public:
-  // REQUIRES: problem.has_room(), and it outlives this.
+  // REQUIRES: problem.has_room(); `problem` outlives this.
   explicit ListScheduler(const Problem& problem);
 
-  // Complexity: actions times the logarithm of the workers, for few slots on
-  // each.
+  // Complexity: actions times the logarithm of the workers, if each worker has
+  // few slots.
   void run(const ListPolicy& policy, ListedOrder& order);
 
  private:
@@ -76,8 +75,8 @@ class ListScheduler {
   std::vector<std::int64_t> used_;  // [worker] room
   std::vector<std::int64_t> reserved_;  // [worker] for its empty slots
   std::vector<Ticks> free_at_;          // [worker]
-  // When each worker has to look for work: a tree of minima over workers, the
-  // leaves from `leaves_` on. On a tie the lower worker comes first.
+  // When each worker next looks for work: a tree of minima over workers, whose
+  // leaves start at `leaves_`. On a tie the lower worker comes first.
   std::vector<Ticks> wake_;
   int leaves_ = 1;
   std::vector<Ticks> slot_end_;  // [slot] of its last W

@@ -13,9 +13,9 @@ namespace {
 // thirds, fifths, ... of it are whole.
 constexpr double kDearest = 720720.0 * (1 << 20);
 
-// [worker] the class, if all pipes of the placement are images of pipe 0; empty
-// if not: if a stage's holders are not one for each pipe, or if workers share
-// one stage and not another.
+// [worker] its class, if all pipes of the placement are images of pipe 0. Empty
+// if a worker holds a stage for two pipes, or if workers share one stage and
+// not another.
 std::vector<int> classes_of(const Placement& placement) {
   std::vector<int> classes(placement.workers, kNone);
   int count = 0;

@@ -1,14 +1,13 @@
-// What a planned order has to put in order, in a form that is quick to play
-// through thousands of times.
+// The work that is to be put in order, in a form that can be replayed quickly.
 //
 // A slot is one stage of one pipe. Micro-batches of a pipe are interchangeable,
-// so each slot takes them in turn: sorting the times of any schedule like this
-// breaks no dependency and holds no more activations. A slot then needs three
-// counters, and an order is a list of (slot, op) for every worker.
+// so each slot takes them in turn: sorting the times of any schedule in this
+// way breaks no dependency and holds no more activations. A slot then needs
+// three counters, and an order is a list of (slot, op) for every worker.
 //
 // Opposite pipes with equally many micro-batches are mirror images of each
-// other. Then one pipe alone is planned, on classes of workers that do the same
-// (with two pipes w and D-1-w): half the work, and a far smaller search.
+// other. Then the problem is folded: it holds one pipe, on classes of workers
+// that do the same (with two pipes w and D-1-w), and the search is far smaller.
 #pragma once
 
 #include <array>
@@ -22,7 +21,7 @@
 
 namespace chimera::ordering {
 
-// Whole numbers, so that equal times are equal.
+// Time in whole numbers, so that equal times compare equal.
 using Ticks = std::int64_t;
 inline constexpr Ticks kNever = std::numeric_limits<Ticks>::max() / 4;
 
@@ -38,7 +37,7 @@ struct Slot {
   int next = kNone;
   int micros = 0;
   std::array<Ticks, kSlotOps> cost = {};
-  // The part of I that needs no gradient: a recomputation stands before it.
+  // Leading part of I that needs no gradient: a recomputation.
   Ticks ahead = 0;
   Ticks from_previous = 0;  // how long a message to or from there takes
   Ticks from_next = 0;
@@ -59,7 +58,7 @@ using CodeLists = std::vector<CodeList>;  // [worker]
 // What a worker may hold.
 struct MemoryCap {
   double activations = 0;  // in D-ths of the model
-  // In bytes instead, after StageCosts::activation_bytes.
+  // If present, a limit in bytes (StageCosts::activation_bytes) instead.
   std::optional<double> bytes;
 };
 
@@ -72,10 +71,10 @@ struct Problem {
   std::vector<Slot> slots;
   std::vector<std::vector<int>> slots_of;  // [worker]
   std::int64_t room = 0;                   // of every worker
-  // What takes room, until W gives it back: F, or I where only what is
-  // recomputed counts.
+  // The op that takes room until W gives it back: F, or I where only
+  // recomputed activations count.
   SlotOp holds_from = kF;
-  std::vector<Ticks> head;  // [worker] when its first activation can be there
+  std::vector<Ticks> head;  // [worker] earliest arrival of an activation
   std::vector<Ticks> work;  // [worker]
   int most_micros = 0;      // of a slot
   int actions = 0;
@@ -90,22 +89,22 @@ struct Problem {
   [[nodiscard]] Ticks longest_hop() const;  // of a message
   // head + work of the latest worker: no order ends sooner.
   [[nodiscard]] Ticks simple_bound() const;
-  // Every worker can hold one activation of each of its slots. Without that
-  // some orders would wait for memory for ever.
+  // True if every worker can hold one activation of each of its slots. Without
+  // that some orders would wait for memory forever.
   [[nodiscard]] bool has_room() const;
 };
 
-// When the last sum of a worker's slots ends, one after another in the order in
-// which their weight gradients are complete: `slot_end` [slot].
+// End of the last gradient sum of a worker's slots. Sums run one after another
+// in the order of `slot_end` [slot], the ends of the slots' weight gradients.
 [[nodiscard]] Ticks end_with_sums(const Problem& problem, int worker,
                                   const std::vector<Ticks>& slot_end);
 
 struct ProblemOptions {
   MemoryCap cap;
   bool recompute = false;
-  bool fold = true;  // where it can be
-  // With recomputation: the cap counts as in Simulation, from R on; else from F
-  // on, which bounds the micro-batches in flight too.
+  bool fold = true;  // where possible
+  // With recomputation: true counts an activation from R on, as Simulation
+  // does; false from F on, which also bounds the micro-batches in flight.
   bool forwards_are_free = false;
 };
 
@@ -120,14 +119,14 @@ struct ProblemOptions {
 [[nodiscard]] bool keeps_room(const Problem& problem, const CodeList& list,
                               std::vector<int>& count);
 
-// What every worker of `placement` does when each class does `lists`.
+// The actions of every worker of `placement` if each class runs `lists`.
 [[nodiscard]] ActionLists to_actions(const Problem& problem,
                                      const Placement& placement,
                                      const CodeLists& lists);
 
-// The other way, for a schedule with split backwards whose pipes get the
-// micro-batches that the problem deals them. Of a class its first worker
-// speaks for all.
+// The inverse of to_actions, for a schedule with split backwards that deals
+// micro-batches to pipes as the problem does. The first worker of a class
+// represents all of it.
 [[nodiscard]] CodeLists to_codes(const Problem& problem,
                                  const Schedule& schedule);
 

@@ -1,4 +1,4 @@
-// Fixed rules for list scheduling: what goes first. With F = I = W, free
+// Fixed rules that set the keys of list scheduling. With F = I = W, free
 // messages and a cap of D the best of them meets the lower bound on every
 // placement tried (docs/planned-orders.md has the table), without any search.
 #pragma once
@@ -9,26 +9,26 @@
 
 namespace chimera::ordering {
 
-// By what several of a kind are put in order; ties go to the deepest stage, or
-// to the lowest micro-batch.
+// How actions of one kind are ranked; ties go to the deepest stage, or to the
+// lowest micro-batch.
 enum class RankBy {
   kMicro,       // counted over all pipes
   kNumber,      // counted in each pipe
-  kDeepest,     // stage
-  kShallowest,  // stage
+  kDeepest,     // stage first
+  kShallowest,  // stage first
   kDiagonal,    // a micro-batch counts as much as four workers' stages
 };
 
-// Which kind goes first; W, the oldest first, fills what time is left.
+// Ranks by kind. W, the oldest first, fills the remaining time.
 struct KindRule {
-  bool forward_first = false;  // else the input gradient
+  bool forward_first = false;  // else input gradients first
   bool room_is_urgent = false;
   RankBy forward = RankBy::kDeepest;
   RankBy input_grad = RankBy::kMicro;
 };
 
-// All kinds on one time axis: micro-batches start a period apart, times
-// `pace`, and each action is due when its micro-batch would come by unhindered.
+// Ranks all kinds by due time: micro-batches enter `pace` periods apart, and an
+// action is due when its micro-batch would arrive if nothing delayed it.
 struct TimeRule {
   double pace = 1;
   double input_delay = 0;   // of I, in passes through all forwards
