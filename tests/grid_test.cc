@@ -93,6 +93,8 @@ std::optional<double> most_held(const ScheduleSpec& spec) {
   const double v = spec.chunks.value_or(2);
   if (spec.scheme == "gpipe" || spec.scheme == "looped-bfs") return N;
   if (spec.scheme == "bitpipe") return D;
+  if (spec.scheme == "v-half" && N >= D) return (spec.depth + 2) / 2;
+  if (spec.scheme == "v-min" && N >= D) return (spec.depth + 4) / 3;
   if (spec.scheme == "1f1b") return std::min(N, D);
   if (spec.scheme == "interleaved") {
     return std::min(N, (2 * (D - 1) + (v - 1) * D + 1) / v);

@@ -20,6 +20,8 @@ namespace chimera {
 [[nodiscard]] Scheme dualpipe();
 [[nodiscard]] Scheme dualpipe_v();
 [[nodiscard]] Scheme hanayo();
+[[nodiscard]] Scheme v_half();
+[[nodiscard]] Scheme v_min();
 [[nodiscard]] Scheme looped_bfs();
 [[nodiscard]] Scheme bitpipe();
 [[nodiscard]] Scheme planned_scheme();
