@@ -165,7 +165,7 @@ Schedule small_chimera() {
 Schedule small_pipedream() {
   Schedule schedule = one_pipe(2, 1);
   schedule.scheme = "pipedream";
-  schedule.updates = Updates::kEveryMicro;
+  schedule.updates = UpdateRule::kEveryMicro;
   schedule.actions = {{
                           message(Op::kRB, 0, 0, 1),
                           act(Op::kF, 0, 0),
@@ -409,7 +409,7 @@ TEST(BruteForce, PipedreamSumsEveryMicro) {
 Schedule small_2bw() {
   Schedule schedule = two_micros();
   schedule.scheme = "pipedream-2bw";
-  schedule.updates = Updates::kOneBehind;
+  schedule.updates = UpdateRule::kOneBehind;
   ActionList& list = schedule.actions[0];
   list = {message(Op::kRB, 0, 0, 1), act(Op::kF, 0, 0),
           message(Op::kSF, 0, 0, 1), later(act(Op::kB, 0, 1), -1),
@@ -753,7 +753,7 @@ TEST(BruteForce, FindsAnUpdateBeforeTheBackward) {
 TEST(BruteForce, FindsAPipedreamUpdateOfTheWrongMicro) {
   Schedule schedule = two_micros();
   schedule.scheme = "pipedream";
-  schedule.updates = Updates::kEveryMicro;
+  schedule.updates = UpdateRule::kEveryMicro;
   for (int worker = 0; worker < 2; ++worker) {
     ActionList list;
     for (const Action& action : schedule.actions[worker]) {

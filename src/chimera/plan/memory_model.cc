@@ -54,7 +54,7 @@ class MemoryModel {
         cost.optimizer_bytes / (options_.shard_update ? holders({stage}) : 1);
     if (options_.saves) {
       // 2BW goes on from two versions; of PipeDream's the newest is enough.
-      const int saved = schedule_.updates == Updates::kOneBehind ? 2 : 1;
+      const int saved = schedule_.updates == UpdateRule::kOneBehind ? 2 : 1;
       bytes.checkpoint +=
           (saved * cost.weight_bytes + cost.optimizer_bytes) / holders({stage});
     }
@@ -76,7 +76,7 @@ class MemoryModel {
   // behind.
   [[nodiscard]] int versions(int stage) const {
     if (!is_asynchronous(schedule_)) return 1;
-    return schedule_.updates == Updates::kEveryMicro
+    return schedule_.updates == UpdateRule::kEveryMicro
                ? schedule_.stages() - stage
                : 2;
   }

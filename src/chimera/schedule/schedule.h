@@ -48,7 +48,7 @@ using ActionList = std::vector<Action>;
 using ActionLists = std::vector<ActionList>;  // [worker], in execution order
 
 // When weights change.
-enum class Updates {
+enum class UpdateRule {
   kEndOfStep,   // synchronous: once a step, with the whole mini-batch
   kEveryMicro,  // after every micro-batch (PipeDream)
   kOneBehind,   // once a step; forwards use the version before (2BW)
@@ -63,7 +63,7 @@ struct Schedule {
   int micros = 0;  // micro-batches of one copy and step
   int width = 1;   // data-parallel copies
   int parts = 1;   // 2 in backward halving
-  Updates updates = Updates::kEndOfStep;
+  UpdateRule updates = UpdateRule::kEndOfStep;
   Placement placement;
   ActionLists actions;
   std::vector<SumGroup> groups;  // empty unless lowered
@@ -87,7 +87,7 @@ inline constexpr int kMostCopies = 1 << 20;
 // True if stages update at different times, so that forwards may use weights
 // of the past.
 [[nodiscard]] inline bool is_asynchronous(const Schedule& schedule) {
-  return schedule.updates != Updates::kEndOfStep;
+  return schedule.updates != UpdateRule::kEndOfStep;
 }
 
 // Whether the group is of the weight that first and last stage share.

@@ -27,9 +27,9 @@ const Scheme* find_scheme(std::string_view name) {
   return nullptr;
 }
 
-Updates updates_of(std::string_view scheme) {
+UpdateRule updates_of(std::string_view scheme) {
   const Scheme* known = find_scheme(scheme);
-  return known == nullptr ? Updates::kEndOfStep : known->updates;
+  return known == nullptr ? UpdateRule::kEndOfStep : known->updates;
 }
 
 std::vector<std::string> scheme_names() {

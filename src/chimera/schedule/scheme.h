@@ -79,10 +79,10 @@ struct Scheme {
   bool any_shape = false;
   // Its order depends on the cap; the default is D.
   bool any_cap = false;
-  Updates updates = Updates::kEndOfStep;
+  UpdateRule updates = UpdateRule::kEndOfStep;
 
   [[nodiscard]] bool is_synchronous() const {
-    return updates == Updates::kEndOfStep;
+    return updates == UpdateRule::kEndOfStep;
   }
 
   // Every reason why `layout` is illegal for this scheme, beyond what the
@@ -101,7 +101,7 @@ struct Scheme {
 
 // When a schedule of this scheme updates; for text forms, which store the
 // scheme's name. Unknown schemes update at the end of the step.
-[[nodiscard]] Updates updates_of(std::string_view scheme);
+[[nodiscard]] UpdateRule updates_of(std::string_view scheme);
 
 // Every name and alias, for messages and completion.
 [[nodiscard]] std::vector<std::string> scheme_names();

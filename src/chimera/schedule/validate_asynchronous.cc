@@ -40,7 +40,7 @@ void Rules::check_asynchronous_updates() {
 // 2BW: one sum and update a step.
 void Rules::check_stage_sequence(int worker, int stage,
                                  const std::vector<int>& nodes) {
-  const bool each_micro = schedule_.updates == Updates::kEveryMicro;
+  const bool each_micro = schedule_.updates == UpdateRule::kEveryMicro;
   const bool summed = lowered_ && schedule_.width > 1;
   int updates = 0;
   int pending = kNone;   // the newest gradient, until it is taken

@@ -68,7 +68,7 @@ Scheme pipedream() {
       .makespan = "steady period N(F+B)",
       .peak = "D-w on worker w",
       .weights = "up to D-w versions",
-      .updates = Updates::kEveryMicro,
+      .updates = UpdateRule::kEveryMicro,
       .refuse = refuse_lag,
       .place = one_way,
       .order = order_every_micro};
@@ -82,7 +82,7 @@ Scheme pipedream_2bw() {
       .makespan = "steady period N(F+B)",
       .peak = "D-w on worker w",
       .weights = "2 versions",
-      .updates = Updates::kOneBehind,
+      .updates = UpdateRule::kOneBehind,
       .refuse = refuse_2bw,
       .place = one_way,
       .order = order_every_step};
