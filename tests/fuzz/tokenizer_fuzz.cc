@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "chimera/tokenizer/byte_alphabet.h"
+#include "chimera/tokenizer/encoder.h"
 #include "chimera/tokenizer/tokenizer.h"
 #include "chimera/tokenizer/tokenizer_files.h"
 #include "chimera/tokenizer/tokenizer_json.h"

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "chimera/base/hash.h"
 #include "chimera/base/text.h"
 #include "chimera/tokenizer/byte_alphabet.h"
+#include "chimera/tokenizer/spec_hash.h"
 #include "chimera/tokenizer/text_cut.h"
-#include "chimera/tokenizer/unicode.h"
-#include "chimera/tokenizer/utf8.h"
 
 namespace chimera {
 namespace {
@@ -97,7 +95,7 @@ Result<WordPieceModel> make_word_pieces(const TokenizerSpec& spec,
                          .most_characters = pieces.most_characters});
 }
 
-// Every id has one token.
+// Every id has one token, and every token one id.
 Diagnostics check_ids(const TokenizerSpec& spec) {
   std::unordered_map<TokenId, const std::string*> seen;
   const auto clash = [&](const std::string& token, TokenId id) -> Diagnostics {
@@ -113,16 +111,14 @@ Diagnostics check_ids(const TokenizerSpec& spec) {
   for (const AddedToken& token : spec.added) {
     Diagnostics errors = clash(token.content, token.id);
     if (!errors.empty()) return errors;
+    const auto known = spec.vocabulary.find(token.content);
+    if (known != spec.vocabulary.end() && known->second != token.id) {
+      return {contradiction(spec,
+                            "added token \"" + shown(token.content) + "\"",
+                            "has another id in the vocabulary")};
+    }
   }
   return {};
-}
-
-std::string normalized(std::string_view text, const Normalizer& normalizer) {
-  if (const auto* bert = std::get_if<BertNormalizer>(&normalizer)) {
-    return bert_normalized(text, *bert);
-  }
-  if (std::holds_alternative<Nfc>(normalizer)) return nfc(text);
-  return std::string(text);
 }
 
 std::vector<AddedToken> added_of(const TokenizerSpec& spec, bool in_normal) {
@@ -133,84 +129,6 @@ std::vector<AddedToken> added_of(const TokenizerSpec& spec, bool in_normal) {
     tokens.push_back(std::move(token));
   }
   return tokens;
-}
-
-// All that decides which ids a text gets.
-std::uint64_t hash_of_spec(const TokenizerSpec& spec) {
-  std::uint64_t hash = hash_of("tokenizer");
-  const auto add = [&](std::string_view text) {
-    hash = hash_of(text, hash_of(std::to_string(text.size()) + ":", hash));
-  };
-  std::vector<std::pair<TokenId, std::string_view>> tokens;
-  for (const auto& [token, id] : spec.vocabulary)
-    tokens.emplace_back(id, token);
-  std::sort(tokens.begin(), tokens.end());
-  for (const auto& [id, token] : tokens) {
-    add(std::to_string(id));
-    add(token);
-  }
-  for (const AddedToken& token : spec.added) {
-    add(std::to_string(token.id));
-    add(token.content);
-    add(std::to_string(token.lstrip + 2 * token.rstrip + 4 * token.normalized));
-  }
-  add(std::to_string(spec.normalizer.index()));
-  if (const auto* bert = std::get_if<BertNormalizer>(&spec.normalizer)) {
-    add(std::to_string(bert->clean_text + 2 * bert->handle_chinese_chars +
-                       4 * bert->strip_accents + 8 * bert->lowercase));
-  }
-  if (const auto* bpe = std::get_if<BpeSpec>(&spec.model)) {
-    for (const auto& [left, right] : bpe->merges) {
-      add(left);
-      add(right);
-    }
-    add(std::to_string(static_cast<int>(bpe->pattern)));
-    add(std::to_string(bpe->add_prefix_space + 2 * bpe->ignore_merges +
-                       4 * bpe->fuse_unknown));
-    add(bpe->unknown);
-  } else {
-    const auto& pieces = std::get<WordPieceSpec>(spec.model);
-    add(pieces.unknown);
-    add(pieces.prefix);
-    add(std::to_string(pieces.most_characters));
-  }
-  return hash;
-}
-
-void replace_all(std::string& text, std::string_view from,
-                 std::string_view to) {
-  size_t at = 0;
-  while ((at = text.find(from, at)) != std::string::npos) {
-    text.replace(at, from.size(), to);
-    at += to.size();
-  }
-}
-
-// What Hugging Face takes out of decoded English, token by token.
-void clean_up(std::string& text) {
-  constexpr std::pair<const char*, const char*> kChanges[] = {
-      {" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
-      {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
-      {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
-  for (const auto& [from, to] : kChanges) replace_all(text, from, to);
-}
-
-std::string joined_pieces(const std::vector<std::string>& tokens,
-                          const WordPieceSpec& pieces) {
-  std::string text;
-  for (const std::string& token : tokens) {
-    std::string part = token;
-    if (!text.empty() || &token != &tokens.front()) {
-      if (token.starts_with(pieces.prefix)) {
-        part = token.substr(pieces.prefix.size());
-      } else {
-        part = " " + token;
-      }
-    }
-    if (pieces.cleanup) clean_up(part);
-    text += part;
-  }
-  return text;
 }
 
 }  // namespace
@@ -235,7 +153,7 @@ Tokenizer::Tokenizer(const TokenizerSpec& spec, Model model)
       normalizer_(spec.normalizer),
       raw_added_(added_of(spec, false)),
       normalized_added_(added_of(spec, true)),
-      hash_(hash_of_spec(spec)) {
+      hash_(hash_of(spec)) {
   const auto add = [&](TokenId id, const std::string& text) {
     texts_[id] = text;
     num_ids_ = std::max(num_ids_, std::uint64_t{id} + 1);
@@ -266,65 +184,12 @@ std::string Tokenizer::decode(std::span<const TokenId> ids) const {
     const auto found = texts_.find(id);
     if (found != texts_.end()) tokens.push_back(found->second);
   }
-  return word_pieces_ ? joined_pieces(tokens, *word_pieces_) : join(tokens, "");
+  if (!word_pieces_) return join(tokens, "");
+  return join_word_pieces(tokens, word_pieces_->prefix, word_pieces_->cleanup);
 }
 
 size_t Tokenizer::last_cut(std::string_view text) const {
   return may_cut_ ? last_cut_of(text) : 0;
-}
-
-void Encoder::encode(std::string_view text, std::vector<TokenId>& ids) {
-  tokenizer_.raw_added_.split(
-      repaired(text, repaired_),
-      {.text = [&](std::string_view part) { encode_unmarked(part, ids); },
-       .token = [&](TokenId id) { ids.push_back(id); }});
-}
-
-void Encoder::encode_unmarked(std::string_view text,
-                              std::vector<TokenId>& ids) {
-  const Normalizer& normalizer = tokenizer_.normalizer_;
-  const bool stays =
-      std::holds_alternative<std::monostate>(normalizer) ||
-      (std::holds_alternative<Nfc>(normalizer) && !may_need_nfc(text));
-  if (!stays) {
-    normalized_ = normalized(text, normalizer);
-    text = normalized_;
-  }
-  tokenizer_.normalized_added_.split(
-      text, {.text = [&](std::string_view part) { encode_words(part, ids); },
-             .token = [&](TokenId id) { ids.push_back(id); }});
-}
-
-void Encoder::encode_words(std::string_view text, std::vector<TokenId>& ids) {
-  const Tokenizer::Model& model = tokenizer_.model_;
-  if (!model.pattern) {
-    for (size_t at = 0; at < text.size();) {
-      const std::string_view word = next_bert_word(text, at);
-      if (!word.empty()) encode_word(word, ids);
-    }
-    return;
-  }
-  if (model.add_prefix_space && !text.starts_with(' ')) {
-    text = prefixed_ = " " + std::string(text);
-  }
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = word_end(*model.pattern, text, at);
-    encode_word(text.substr(at, end - at), ids);
-    at = end;
-  }
-}
-
-void Encoder::encode_word(std::string_view word, std::vector<TokenId>& ids) {
-  const auto encode = [&](const auto& model) { model.encode(word, ids); };
-  if (word.size() > WordCache::kLongestWord) {
-    std::visit(encode, tokenizer_.model_.merge);
-    return;
-  }
-  const WordCache::Key key = WordCache::key_of(word);
-  if (cache_.find(key, ids)) return;
-  const size_t first = ids.size();
-  std::visit(encode, tokenizer_.model_.merge);
-  cache_.keep(key, std::span(ids).subspan(first));
 }
 
 }  // namespace chimera

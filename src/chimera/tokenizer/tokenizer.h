@@ -16,7 +16,6 @@
 #include "chimera/tokenizer/added_tokens.h"
 #include "chimera/tokenizer/bpe.h"
 #include "chimera/tokenizer/tokenizer_spec.h"
-#include "chimera/tokenizer/word_cache.h"
 #include "chimera/tokenizer/wordpiece.h"
 
 namespace chimera {
@@ -62,25 +61,6 @@ class Tokenizer {
   bool may_cut_ = false;
   std::uint64_t num_ids_ = 0;
   std::uint64_t hash_ = 0;
-};
-
-// Encodes with a tokenizer, which must outlive it. Remembers words; one thread
-// at a time.
-class Encoder {
- public:
-  explicit Encoder(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
-
-  // Appends the ids of `text`, which may hold any bytes.
-  void encode(std::string_view text, std::vector<TokenId>& ids);
-
- private:
-  void encode_unmarked(std::string_view text, std::vector<TokenId>& ids);
-  void encode_words(std::string_view text, std::vector<TokenId>& ids);
-  void encode_word(std::string_view word, std::vector<TokenId>& ids);
-
-  const Tokenizer& tokenizer_;
-  WordCache cache_;
-  std::string repaired_, normalized_, prefixed_;
 };
 
 }  // namespace chimera

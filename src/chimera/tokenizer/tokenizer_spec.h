@@ -11,18 +11,12 @@
 
 #include "chimera/base/result.h"
 #include "chimera/tokenizer/added_tokens.h"
-#include "chimera/tokenizer/bert_text.h"
+#include "chimera/tokenizer/normalizer.h"
 #include "chimera/tokenizer/pretokenize.h"
 
 namespace chimera {
 
 using Vocabulary = std::unordered_map<std::string, TokenId>;
-
-struct Nfc {
-  bool operator==(const Nfc&) const = default;
-};
-// monostate: text stays as it is.
-using Normalizer = std::variant<std::monostate, Nfc, BertNormalizer>;
 
 // Byte-level byte pairs.
 struct BpeSpec {

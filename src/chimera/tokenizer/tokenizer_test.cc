@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "chimera/tokenizer/byte_alphabet.h"
+#include "chimera/tokenizer/encoder.h"
 #include "chimera/tokenizer/text_for_tests.h"
 #include "chimera/tokenizer/tokenizer_files.h"
 #include "chimera/tokenizer/tokenizer_json.h"
@@ -100,6 +101,9 @@ TEST(Tokenizer, ContradictionsAreRefused) {
   spec = byte_level(SplitPattern::kGpt2);
   spec.added.push_back({.content = "new", .id = 65});
   EXPECT_EQ(Tokenizer::make(spec).errors().front().code, "E705");
+  spec = byte_level(SplitPattern::kGpt2);
+  spec.added.push_back({.content = "ab", .id = 400});
+  EXPECT_EQ(Tokenizer::make(spec).errors().front().code, "E705");
 }
 
 TEST(WordPiece, CoversWordsGreedily) {
@@ -112,6 +116,14 @@ TEST(WordPiece, CoversWordsGreedily) {
   EXPECT_EQ(tokenizer.decode(encoded(tokenizer, "PL\xC3\x82YED!")), "played!");
   EXPECT_EQ(tokenizer.end_of_document(), std::nullopt);
   EXPECT_THAT(encoded(tokenizer, std::string(101, 'p')), ElementsAre(0));
+}
+
+// The unknown token may be an added one, and the only one.
+TEST(WordPiece, NothingIsKnown) {
+  TokenizerSpec spec = bert_spec({}, {});
+  spec.added = {{.content = "[UNK]", .id = 0}};
+  EXPECT_THAT(encoded(Tokenizer::make(spec).value(), "a \xC3\xA9"),
+              ElementsAre(0, 0));
 }
 
 std::string json(const std::string& model, const std::string& pre_tokenizer,

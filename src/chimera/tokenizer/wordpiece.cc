@@ -1,12 +1,31 @@
 #include "chimera/tokenizer/wordpiece.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace chimera {
 namespace {
 
 bool is_inside_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
+}
+
+void replace_all(std::string& text, std::string_view from,
+                 std::string_view to) {
+  size_t at = 0;
+  while ((at = text.find(from, at)) != std::string::npos) {
+    text.replace(at, from.size(), to);
+    at += to.size();
+  }
+}
+
+// What Hugging Face takes out of decoded English, token by token.
+void clean_up(std::string& text) {
+  constexpr std::pair<const char*, const char*> kChanges[] = {
+      {" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
+      {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
+      {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+  for (const auto& [from, to] : kChanges) replace_all(text, from, to);
 }
 
 }  // namespace
@@ -31,7 +50,8 @@ bool WordPieceModel::cover(std::string_view word,
     auto found = tokens_.find(candidate);
     while (found == tokens_.end()) {
       do {
-        if (--length == 0) return false;
+        if (length <= 1) return false;
+        --length;
       } while (is_inside_character(word[length]));
       candidate.resize(prefix + length);
       found = tokens_.find(candidate);
@@ -52,6 +72,24 @@ void WordPieceModel::encode(std::string_view word,
     pieces = {options_.unknown};
   }
   ids.insert(ids.end(), pieces.begin(), pieces.end());
+}
+
+std::string join_word_pieces(const std::vector<std::string>& tokens,
+                             const std::string& prefix, bool cleanup) {
+  std::string text;
+  for (const std::string& token : tokens) {
+    std::string part = token;
+    if (!text.empty() || &token != &tokens.front()) {
+      if (token.starts_with(prefix)) {
+        part = token.substr(prefix.size());
+      } else {
+        part = " " + token;
+      }
+    }
+    if (cleanup) clean_up(part);
+    text += part;
+  }
+  return text;
 }
 
 }  // namespace chimera

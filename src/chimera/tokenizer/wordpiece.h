@@ -34,4 +34,10 @@ class WordPieceModel {
   size_t longest_ = 0;  // bytes of the longest token
 };
 
+// The text of tokens: a blank before each that starts a word, and with
+// `cleanup` what Hugging Face takes out of decoded English.
+[[nodiscard]] std::string join_word_pieces(
+    const std::vector<std::string>& tokens, const std::string& prefix,
+    bool cleanup);
+
 }  // namespace chimera

@@ -14,14 +14,6 @@
 namespace chimera {
 namespace {
 
-Diagnostic unreadable(const std::string& path, const std::string& reason) {
-  return {.code = "E501",
-          .where = path,
-          .found = "the file",
-          .needed = "cannot be read: " + reason,
-          .hint = "check the path and its permissions"};
-}
-
 Diagnostic damaged(const std::string& path, const std::string& reason) {
   return {.code = "E712",
           .where = path,

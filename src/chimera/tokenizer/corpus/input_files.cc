@@ -10,14 +10,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Diagnostic unreadable(const std::string& path, const std::string& reason) {
-  return {.code = "E501",
-          .where = path,
-          .found = "the file",
-          .needed = "cannot be read: " + reason,
-          .hint = "check the path and its permissions"};
-}
-
 // Ends of names of files that hold no text.
 bool is_named_as_data(std::string_view name) {
   constexpr std::array<std::string_view, 10> kEnds = {
@@ -77,6 +69,14 @@ std::vector<fs::path> files_below(const fs::path& directory,
 }
 
 }  // namespace
+
+Diagnostic unreadable(const std::string& path, const std::string& reason) {
+  return {.code = "E501",
+          .where = path,
+          .found = "the file",
+          .needed = "cannot be read: " + reason,
+          .hint = "check the path and its permissions"};
+}
 
 Result<std::vector<InputFile>> find_inputs(
     const std::vector<std::string>& paths) {

@@ -24,4 +24,8 @@ struct InputFile {
 [[nodiscard]] Result<std::vector<InputFile>> find_inputs(
     const std::vector<std::string>& paths);
 
+// The refusal of a file that cannot be read.
+[[nodiscard]] Diagnostic unreadable(const std::string& path,
+                                    const std::string& reason);
+
 }  // namespace chimera

@@ -7,6 +7,7 @@
 
 #include "chimera/base/result.h"
 #include "chimera/tokenizer/corpus/piece_reader.h"
+#include "chimera/tokenizer/encoder.h"
 #include "chimera/tokenizer/tokenizer.h"
 
 namespace chimera {
