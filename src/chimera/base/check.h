@@ -1,6 +1,6 @@
 // Checks for our own mistakes: always on, in every build. A failed one throws
-// InternalError, which the cli module turns into exit code 70. Reaching one from
-// user input is a bug.
+// InternalError, which the cli module turns into exit code 70. Reaching one
+// from user input is a bug.
 #pragma once
 
 #include <sstream>

@@ -1,6 +1,6 @@
-// TOML as this module needs it: sections of keys with scalars or flat lists, each
-// knowing the line it came from. The only place that includes toml++, which is
-// slow to compile and throws; neither leaks out of toml_text.cc.
+// TOML as this module needs it: sections of keys with scalars or flat lists,
+// each knowing the line it came from. The only place that includes toml++,
+// which is slow to compile and throws; neither leaks out of toml_text.cc.
 #pragma once
 
 #include <cstdint>

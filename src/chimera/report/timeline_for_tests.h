@@ -1,6 +1,6 @@
-// Traces for the tests of this module, written the way the literature prints them:
-// one token per unit of time, `F0` forward, `B2` backward, `--` goes on, `..`
-// idle.
+// Traces for the tests of this module, written the way the literature prints
+// them: one token per unit of time, `F0` forward, `B2` backward, `--` goes on,
+// `..` idle.
 #pragma once
 
 #include <algorithm>
