@@ -1,6 +1,6 @@
 /* Faults of the world, put into a process by LD_PRELOAD:
  *
- *   CHIMERA_FAULT_RENAME_S  seconds that a rename of a checkpoint takes longer
+ *   CHIMERA_FAULT_RENAME_S  seconds that the first rename of a checkpoint takes
  *   CHIMERA_FAULT_CALLS     a file that gets a line "fsync PATH" or
  *                           "rename OLD NEW" for each of these calls
  *   SIGUSR2                 from now on libtorch gets no memory for tensors
@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 static atomic_bool is_out_of_memory;
+static atomic_bool has_delayed;
 static int calls = -1;
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
@@ -57,7 +58,8 @@ int fsync(int descriptor) {
 
 int rename(const char* from, const char* to) {
   const char* delay = getenv("CHIMERA_FAULT_RENAME_S");
-  if (delay != NULL && strstr(to, "/checkpoints/step-") != NULL) {
+  if (delay != NULL && strstr(to, "/checkpoints/step-") != NULL &&
+      !atomic_exchange(&has_delayed, 1)) {
     sleep(atoi(delay));
   }
   note("rename", from, to);

@@ -19,9 +19,9 @@ import runs
 
 class SlowDisk(runs.Runs):
     def test_a_commit_may_take_longer_than_the_deadline(self):
-        said = self.train("run", "run.timeout_s=1.5", "run.save_every=4",
+        said = self.train("run", "run.timeout_s=5", "run.save_every=4",
                           "train.steps=12", "run.keep=1", ranks=4,
-                          env=self.faults(CHIMERA_FAULT_RENAME_S="4"))
+                          env=self.faults(CHIMERA_FAULT_RENAME_S="12"))
         self.assertEqual(self.state("run"),
                          {"state": "done", "step": 12, "exit": 0}, said)
         self.assertEqual(self.steps("run"), [12])
