@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
@@ -134,6 +135,7 @@ std::vector<Timeline> chosen_steps(const Trace& trace) {
   const std::map<int, Length> lengths = step_lengths(trace);
   if (lengths.empty()) return {};
   std::vector<std::pair<double, int>> by_length;
+  by_length.reserve(lengths.size());
   for (const auto& [step, length] : lengths) {
     by_length.emplace_back(length.value(), step);
   }
@@ -166,7 +168,8 @@ std::string to_json(const Timeline& timeline) {
   const Trace& trace = timeline.trace;
   const double end = std::max(makespan(trace), 1e-300);
   const auto ticks = [&](double time) {
-    return static_cast<int>(std::clamp(time / end, 0.0, 2.0) * 1e6 + 0.5);
+    return static_cast<int>(
+        std::lround(std::clamp(time / end, 0.0, 2.0) * 1e6));
   };
   std::string ops;
   std::vector<int> rows, pipes, stages, micros, others, starts, lengths, causes;

@@ -154,7 +154,7 @@ class Planner {
       return schedule;
     }
     const CostOptions settings = options(candidate);
-    const Schedule better = make_order(
+    Schedule better = make_order(
         {.spec = candidate.spec,
          .lowering = {.sync = plan.sync,
                       .recompute = candidate.recompute,

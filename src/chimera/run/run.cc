@@ -92,7 +92,7 @@ RunEnd run_here(const RunConfig& config, bool resume, RunObserver& observer) {
                     .signals = signals,
                     .observer = observer});
   const ExitCode code = train_here(writer, setup, flights, observer);
-  const RunEnd end{.code = code, .steps = writer.steps(), .run_dir = path};
+  RunEnd end{.code = code, .steps = writer.steps(), .run_dir = path};
   observer.on_end(end);
   return end;
 }

@@ -127,6 +127,7 @@ std::optional<PreTokenizer> pre_tokenizer_of(JsonReader& reader,
     return PreTokenizer{.pattern = split_pattern(reader, parts[0])};
   }
   std::vector<std::string> names;
+  names.reserve(parts.size());
   for (const Component& part : parts) names.push_back(shown(part.type));
   refuse_unsupported(
       reader,

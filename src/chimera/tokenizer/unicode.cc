@@ -89,8 +89,8 @@ const NormalForms& normal_forms() {
 void append_decomposed(char32_t code, std::u32string& out) {
   if (code - kSyllables < kNumSyllables) {
     const char32_t index = code - kSyllables;
-    out += kLeads + index / (kNumVowels * kNumTrails);
-    out += kVowels + index / kNumTrails % kNumVowels;
+    out += static_cast<char32_t>(kLeads + index / (kNumVowels * kNumTrails));
+    out += static_cast<char32_t>(kVowels + index / kNumTrails % kNumVowels);
     if (index % kNumTrails != 0) out += kTrails + index % kNumTrails;
     return;
   }

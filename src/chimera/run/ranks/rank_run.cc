@@ -192,9 +192,9 @@ RunEnd RankRun::train() {
        .survivors = &survivors_});
   writer.start();
   const TrainOutcome outcome = chimera::train(setup(), writer, at_work_);
-  const RunEnd end{.code = writer.finish(outcome),
-                   .steps = outcome.steps,
-                   .run_dir = run_dir()};
+  RunEnd end{.code = writer.finish(outcome),
+             .steps = outcome.steps,
+             .run_dir = run_dir()};
   if (rank_ == 0) observer_.on_end(end);
   return end;
 }
