@@ -91,7 +91,9 @@ void append_decomposed(char32_t code, std::u32string& out) {
     const char32_t index = code - kSyllables;
     out += static_cast<char32_t>(kLeads + index / (kNumVowels * kNumTrails));
     out += static_cast<char32_t>(kVowels + index / kNumTrails % kNumVowels);
-    if (index % kNumTrails != 0) out += kTrails + index % kNumTrails;
+    if (index % kNumTrails != 0) {
+      out += static_cast<char32_t>(kTrails + index % kNumTrails);
+    }
     return;
   }
   const Decompositions& all = normal_forms().decompositions;
