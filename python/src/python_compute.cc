@@ -73,7 +73,7 @@ class PythonCompute final : public StageCompute {
   void recompute(const Work& work, Stash& stash) override;
   PayloadPtr backward(const Work& work, Stash& stash,
                       PayloadPtr gradient) override;
-  // Which half of the work this is was settled when the graph was built.
+  // The graph settled which half of the work this is when it was built.
   PayloadPtr input_grad(const Work& work, Stash& stash,
                         PayloadPtr gradient) override {
     return backward(work, stash, std::move(gradient));

@@ -22,7 +22,7 @@ Schedule read(const std::string& json) {
   return parse_json(json, "the schedule").value();
 }
 
-// Where everything lies, for those who make the process groups.
+// Layout of the ranks, for the code that makes the process groups.
 py::dict layout(const std::string& json) {
   const Schedule lowered = read(json);
   py::dict result;

@@ -73,7 +73,7 @@ class C10dTransport final : public Transport {
   void abort(const std::string& reason) noexcept override;
 
  private:
-  // Who takes part in a sum, and what it came from.
+  // Members of a sum, and the group that it came from.
   struct Sum {
     ProcessGroupPtr group;
     std::vector<int> members;

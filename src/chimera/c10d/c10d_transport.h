@@ -24,7 +24,7 @@ using ProcessGroupPtr = c10::intrusive_ptr<c10d::ProcessGroup>;
 struct C10dOptions {
   // All ranks: votes, and messages between ranks without an edge.
   ProcessGroupPtr world;
-  // Of the edges {from, to} that this rank is an end of: groups of two.
+  // Groups of two, one for each edge {from, to} that this rank is an end of.
   std::map<std::pair<int, int>, ProcessGroupPtr> edges;
   // By number of the sum: its members in ascending order. Null where this rank
   // is no member, or the only one.

@@ -12,7 +12,7 @@ const char* const kAbortKey = "abort";
 
 std::string key_of(int rank) { return "beat/" + std::to_string(rank); }
 
-// Of the system's clock, which machines of one job share well enough.
+// Time by the system's clock, which machines of one job share well enough.
 double now_s() {
   return std::chrono::duration<double>(
              std::chrono::system_clock::now().time_since_epoch())

@@ -10,7 +10,7 @@ namespace chimera {
 
 class StepLine {
  public:
-  // Of a run of so many steps, a line every `log_every` of them (0 = never).
+  // For a run of `steps` steps; prints a line every `log_every` (0 = never).
   StepLine(int steps, int log_every);
   ~StepLine();
   StepLine(const StepLine&) = delete;

@@ -255,7 +255,7 @@ PayloadPtr TorchCompute::backward(const Work& work, Stash& stash,
   return passed_on.defined() ? on_its_way(passed_on) : nullptr;
 }
 
-// Which half of the work this is was settled when the graph was built.
+// The graph settled which half of the work this is when it was built.
 PayloadPtr TorchCompute::input_grad(const Work& work, Stash& stash,
                                     PayloadPtr gradient) {
   return backward(work, stash, std::move(gradient));
