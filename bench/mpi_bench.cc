@@ -1,10 +1,10 @@
-// What is simulated is what runs, with a process for each worker: emulated
-// stages of 10 ms actions over MPI, against the simulator. Start it as
+// Compares measured steps with the simulator, with one process per worker:
+// emulated stages of 10 ms actions over MPI. Start it as
 //   mpirun --oversubscribe --bind-to none -n 8 build/mpi_bench
 //
-// The bars: a step measured <= 1.05 x simulated (median of 20, best of 3 runs);
-// over slow links, what sync = eager-opt gains over end is within 20 % of what
-// the simulator says.
+// Limits: a measured step <= 1.05 x simulated (median of 20, best of 3 runs);
+// over slow links, the gain of sync = eager-opt over end is within 20 % of the
+// simulated gain.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -12,9 +12,10 @@
 #include <cstdlib>
 #include <limits>
 
+#include "bench/ending_handler.h"
 #include "bench/step_times.h"
+#include "chimera/comm/exchange.h"
 #include "chimera/exec/emulated.h"
-#include "chimera/exec/gather.h"
 #include "chimera/exec/worker.h"
 #include "chimera/mpi/mpi_transport.h"
 #include "chimera/mpi/session.h"
@@ -89,7 +90,8 @@ class Bench {
     return session_.rank() != 0 || ratio <= 1.05;
   }
 
-  // A sum takes four actions' time on the link, a message a twentieth.
+  // A sum takes as long as four actions on the link, a message a twentieth of
+  // one.
   bool compare_overlap() {
     const Schedule schedule = make("chimera");
     double simulated[2];
@@ -120,7 +122,7 @@ class Bench {
     return session_.rank() != 0 || std::abs(gain - expected) <= 0.2 * expected;
   }
 
-  // Median step of the best run; on rank 0.
+  // The median step of the best run; on rank 0.
   double measure(const Schedule& lowered, const Costs& costs) {
     double best = std::numeric_limits<double>::infinity();
     for (int run = 0; run < kRuns; ++run) {
@@ -140,18 +142,14 @@ class Bench {
            .gradient_bytes = static_cast<std::size_t>(stage.gradient_bytes)});
     }
     const auto compute = make_emulated(lowered, stages);
-    const auto transport = make_mpi_transport(
-        {.deadline = std::chrono::seconds(30),
-         .links = {.latency_s = costs.latency,
-                   .s_per_byte = costs.time_per_byte},
-         .groups = group_ranks(lowered),
-         .peers = peer_ranks(lowered, session_.rank()),
-         .cause =
-             [] {
-               return Cause{EXIT_FAILURE, "failed"};
-             },
-         .speak = [](const Ending& end) { fmt::print("{}\n", end.reason); },
-         .leave = [](int exit_code) { _exit(exit_code); }});
+    BenchEnding ending;
+    const auto transport =
+        make_mpi_transport({.deadline = std::chrono::seconds(30),
+                            .links = {.latency_s = costs.latency,
+                                      .s_per_byte = costs.time_per_byte},
+                            .groups = group_ranks(lowered),
+                            .peers = peer_ranks(lowered, session_.rank()),
+                            .handler = ending});
     Worker worker(*transport, *compute, {.recorder = {.keep_events = true}});
     worker.run(Program(lowered, session_.rank()), {.end = kSteps});
     const auto events =

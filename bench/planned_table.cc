@@ -1,6 +1,7 @@
-// Planned orders against named schedules over a grid of costs, at the same cap
-// and with no more weight copies; a table for docs/planned-orders.md.
-// Fails if a planned order is slower than any of them.
+// Compares planned orders with named schedules over a grid of costs, at the
+// same cap and with no more weight copies; prints a table for
+// docs/planned-orders.md and fails if a planned order is slower than any of
+// them.
 //   build/planned_table [DEPTH ...]     (default 8 16)
 #include <fmt/format.h>
 
@@ -22,7 +23,7 @@ struct CostCase {
   double message = 0;
   double input_grad = 1;
   double weight_grad = 1;
-  double last_stage = 1;  // times heavier than the others
+  double last_stage = 1;  // how many times as expensive as the others
   bool recompute = false;
 };
 
@@ -43,7 +44,7 @@ std::vector<CostCase> cost_cases() {
   return cases;
 }
 
-// What the table is about: one depth, one N, one set of costs.
+// One section of the table: one depth, one N, one set of costs.
 struct Setting {
   int depth = 0;
   int micros = 0;
@@ -96,7 +97,7 @@ Figure plan(const Setting& setting, int pipes, Shape shape, double cap) {
   return play(planned, setting, cap);
 }
 
-// The fastest of the named schemes that fit; the others are slower.
+// The fastest of the named schemes that fit the memory.
 std::optional<Figure> best_named(const Setting& setting, int copies,
                                  double cap) {
   struct Named {
@@ -125,7 +126,7 @@ std::optional<Figure> best_named(const Setting& setting, int copies,
   return best;
 }
 
-// "27 (27) < 31 zb-h1": planned, its bound, the best named scheme.
+// A cell "27 (27) < 31 zb-h1": planned, its bound, the best named scheme.
 std::string cell(const Figure& planned, const std::optional<Figure>& named,
                  int& slower) {
   std::string text = number(planned.makespan);

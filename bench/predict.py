@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Predicted against measured: step times and peak bytes of real layouts.
+"""Compares predicted and measured step times and peak bytes of real layouts.
 
     ./dev bench predict [--only PART] [--rounds K] [--first K]
 
 A layout is measured in turns: the layers of its model alone, then a block of
-steps, and so on. The layers give a profile, `chimera simulate` with it the
-prediction; messages and sums are calibrated once for each model and transport.
-So what is slower for a while is slower for both, and no layout is fitted:
-calibration runs none. Prints Markdown; takes an hour on two cores that do
-nothing else.
+steps, and so on. The layers give a profile, with which `chimera simulate` makes
+the prediction; messages and sums are calibrated once for each model and
+transport. A temporary slow-down of the machine therefore affects both sides,
+and no layout is fitted: calibration runs none. Prints Markdown; takes an hour
+on two otherwise idle cores.
 
 Parts: real (as many workers as cores), shared (4 workers on 2 cores), emulated
-(D up to 8), planner (the best of every scheme is measured, then its first choice
-again against the fastest).
+(D up to 8), planner (measures the best layout of every scheme, then the
+planner's first choice again against the fastest).
 """
 import argparse
 import json
@@ -35,7 +35,7 @@ MODELS = {
     "bert": dict(kind="bert", layers=8, hidden=256, heads=4, vocab=512, seq=128),
 }
 BLOCK_SECONDS = 1.5
-PLAN_STEPS = 2  # of a block
+PLAN_STEPS = 2  # steps per block
 FINAL_ROUNDS = 25  # of the planner's first choice and the fastest other one
 
 
@@ -134,7 +134,7 @@ class Bench:
         return path
 
     def profile(self, model, transport):
-        """Calibrated once for each model and transport."""
+        """The links' profile, calibrated once for each model and transport."""
         key = (model, transport)
         if key not in self.profiles:
             spec = layout(model, "1f1b", 2, 2, 4, transport)
@@ -146,7 +146,7 @@ class Bench:
         return self.profiles[key]
 
     def worker(self, name, config, spec, profile=None):
-        """The layout's run, alive between its turns."""
+        """The layout's run, kept alive between its turns."""
         words = [BUILD / "race_worker"]
         if spec["transport"] == "mpi":
             ranks = spec["depth"] * spec.get("width", 1)
@@ -156,7 +156,7 @@ class Bench:
         return Program(name, words, config.read_text(), 1)
 
     def measure(self, name, config, spec, profile):
-        """Seconds a step, and how many steps a block has."""
+        """(seconds per step, steps per block)"""
         program = self.worker(name, config, spec, profile)
         program.run(1)
         steps = max(1, round(BLOCK_SECONDS / program.run(1).seconds))
@@ -180,7 +180,7 @@ class Bench:
         if cores:
             words += ["--cores", cores]
         result = json.loads(self.run(*words))
-        # A profile with jitter says what to expect of many steps.
+        # A profile with jitter predicts the mean over many steps.
         return (result.get("expected", result["makespan"]) / steps,
                 [worker["peak_bytes"] for worker in result["workers"]])
 
@@ -230,7 +230,8 @@ class Bench:
         return error
 
     def judge_planner(self):
-        """The first choice, and the best of every other scheme, as run."""
+        """Measure the planner's first choice and the best layout of every other
+        scheme."""
         profile = self.profile("gpt2", "threads")
         base = self.config("base", layout("gpt2", "1f1b", 2, 2, 4))
         asked = ["plan", "--model", base, "--workers", 2, "--batch", 16,
@@ -252,8 +253,8 @@ class Bench:
                   f"| {1e3 * result.median:.2f} |")
         fastest = min(range(1, len(results)),
                       key=lambda i: 1 / results[i].times_faster_than(results[0]))
-        # The fastest of many is partly the luckiest: how far ahead it is, rounds
-        # say that had no part in choosing it.
+        # The fastest of many is partly the luckiest, so its lead is measured in
+        # new rounds that had no part in choosing it.
         final = contest.race([programs[0], programs[fastest]], FINAL_ROUNDS,
                              PLAN_STEPS)
         for program in programs:

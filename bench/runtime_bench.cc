@@ -1,7 +1,7 @@
-// What is simulated is what runs: emulated stages of 10 ms actions on the real
-// runtime, against the simulator. Median of 20 steps, best of 3 runs.
+// Compares measured steps with the simulator: emulated stages of 10 ms actions
+// on the real runtime. Median of 20 steps, best of 3 runs.
 //
-// The bar: measured <= 1.02 x simulated
+// Limit: measured <= 1.02 x simulated.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -65,7 +65,7 @@ Schedule make(const ScheduleSpec& spec, const LowerOptions& lowering) {
                        .lowering = lowering});
 }
 
-// Returns whether the bar is met.
+// True if the limit is met.
 bool compare(const ScheduleSpec& spec, const LowerOptions& options = {}) {
   const Schedule lowered = lower(make(spec, options), options);
   const Costs costs =
@@ -106,7 +106,7 @@ int run_all() {
     const ScheduleSpec planned{
         .scheme = "planned", .depth = 8, .micros = micros};
     met &= compare(planned);
-    // Updates wait for the vote: what clipping costs.
+    // Updates wait for the vote, as with clipping.
     met &= compare(planned, {.vote_gates_update = true});
   }
   fmt::print("{}\n", met ? "bar met: measured <= 1.02 x simulated"

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""How long a save keeps training waiting, against torch.save of the same state.
+"""Measures how long a save stalls training, against torch.save of the same
+state.
 
 usage: save_stall.py CHIMERA_BINARY [FOLDER]     (with a Python that has torch)
 
-A GPT-2 of 100 M parameters, AdamW, two workers; in turn a run of Chimera that
-saves twice and torch.save of weights and optimizer state, on the same disk.
-FOLDER (default: the temporary one) says which.
+A GPT-2 of 100 M parameters, AdamW, two workers. Alternates a run of Chimera
+that saves twice and torch.save of weights and optimizer state, on the same
+disk: that of FOLDER (default: the temporary folder).
 """
 import os
 import pathlib
@@ -45,7 +46,7 @@ SAVED = re.compile(r"saved \S+ in ([\d.]+) s, of which training waited "
 
 
 def train(chimera, folder, number):
-    """[(seconds in all, seconds that training waited)] of its saves."""
+    """[(seconds in total, seconds that training waited)] of each save."""
     text = folder / "text.txt"
     text.write_text("It was the best of times, it was the worst. " * 99)
     config = folder / "run.toml"
@@ -61,7 +62,7 @@ def train(chimera, folder, number):
 
 
 def save_plainly(folder, size):
-    """The same bytes as a state_dict of weights and two moments."""
+    """torch.save the same number of bytes: weights and two moments."""
     count = size // 4 // 3
     names = ("weights", "exp_avg", "exp_avg_sq")
     state = {name: torch.randn(count) for name in names}

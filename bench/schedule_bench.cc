@@ -1,4 +1,5 @@
-// How long it takes to make, prove, lower and simulate a schedule. Bars:
+// Measures how long it takes to make, validate, lower and simulate a schedule.
+// Limits:
 //   D=64, N=1024 under 1 s; 2,048 workers x 64 micro-batches about 1 s;
 //   linear in the number of actions (items_per_second stays flat).
 #include <benchmark/benchmark.h>
@@ -40,7 +41,7 @@ void all_steps(benchmark::State& state, const char* scheme) {
 
 void layouts(benchmark::internal::Benchmark* bench) {
   bench
-      ->Args({64, 1024, 1})  // the 1 s bar
+      ->Args({64, 1024, 1})  // the limit of 1 s
       ->Args({32, 64, 64})   // 2,048 workers as 64 copies
       ->Args({2048, 64, 1})  // 2,048 workers in one pipe
       ->ArgNames({"D", "N", "W"})
@@ -64,7 +65,7 @@ BENCHMARK_CAPTURE(all_steps, hanayo, "hanayo")->Apply(layouts);
 BENCHMARK_CAPTURE(all_steps, growth_chimera, "chimera")->Apply(growth);
 BENCHMARK_CAPTURE(all_steps, growth_zb_h1, "zb-h1")->Apply(growth);
 
-// Planned orders. Bars: the first order of D=64, N=256 under 0.5 s; planning
+// Planned orders. Limits: the first order of D=64, N=256 under 0.5 s; planning
 // D=16, N=64 with message delay under 2 s.
 ScheduleSpec planned(const benchmark::State& state) {
   return {.scheme = "planned",

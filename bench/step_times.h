@@ -1,4 +1,4 @@
-// How long a step takes, of a measured or a simulated trace alike.
+// Step times of a trace, measured or simulated.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace chimera {
 
-// The times from the end of one step's last event (but a vote) to the end of
-// the next's. The first step is left out: the pipeline is cold.
+// The times from the end of each step's last event (except votes) to that of
+// the next step. The first step is left out: the pipeline is cold.
 inline std::vector<double> step_times(const Trace& trace) {
   std::vector<double> ends(trace.steps, 0.0);
   for (const Event& event : trace.events) {

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""How fast `chimera tokenize` is, in one run, in turns with Hugging Face's
-tokenizers on one core, and with itself on one and on two.
+"""Measures the speed of `chimera tokenize`, alternating with Hugging Face's
+tokenizers on one core, and on one and two cores.
 
 usage: tokenizer_bench.py CHIMERA_BINARY [--text FILE] [--tokenizer JSON]
                           [--rounds 5]
 
-Without --text: the project's own sources, ten times. Without --tokenizer: a
-byte-level BPE of 8000 tokens with GPT-2's pattern, trained on them. The time of
-chimera is that of the whole command, reading and writing included; that of
-tokenizers is that of its fastest call alone, on text in memory.
+Without --text: the project's sources, ten times. Without --tokenizer: a
+byte-level BPE of 8000 tokens with GPT-2's pattern, trained on them. chimera's
+time is that of the whole command, reading and writing included; that of
+tokenizers is its fastest call alone, on text in memory.
 """
 import argparse
 import os
@@ -60,7 +60,7 @@ def main():
     if not options.text:
         text *= 10
     size = len(text.encode())
-    # An eighth is enough to time the peer, in documents of its usual size.
+    # An eighth is enough to time tokenizers, in documents of usual size.
     share = text[:len(text) // 8]
     documents = [share[i:i + 10000] for i in range(0, len(share), 10000)]
     share_size = len(share.encode())

@@ -1,7 +1,7 @@
 # `cmake --install`: the binary, the modules' libraries and headers, and the
-# package that find_package(chimera) finds (chimeraConfig.cmake.in). Nothing of
-# how we build goes along: warnings are $<BUILD_INTERFACE:...>, as they are
-# nobody else's business.
+# package that find_package(chimera) finds (chimeraConfig.cmake.in). Warning
+# flags are $<BUILD_INTERFACE:...>, so that users of the package do not inherit
+# them.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -10,8 +10,8 @@ set(CHIMERA_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/chimera)
 
 # chimera_install(MODULE [TORCH])
 #
-# Modules that need torch are exported apart, so that who only wants schedules
-# never looks for it.
+# Modules that need torch are in a separate export set, so that projects which
+# use only the others never search for torch.
 function(chimera_install module)
   cmake_parse_arguments(arg "TORCH" "" "" ${ARGN})
   set(export chimeraTargets)
@@ -30,11 +30,12 @@ function(_chimera_install_export name)
     NAMESPACE chimera:: DESTINATION ${CHIMERA_PACKAGE_DIR})
 endfunction()
 
-# All that is not a module's library.
+# Installs the program, headers and package files.
 function(chimera_install_package)
   install(TARGETS chimera RUNTIME DESTINATION bin)
   if(CHIMERA_WITH_TORCH)
-    install(TARGETS chimera_commands LIBRARY DESTINATION lib)  # ../lib, from bin
+    # Found as ../lib from bin.
+    install(TARGETS chimera_commands LIBRARY DESTINATION lib)
   endif()
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/chimera/
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/chimera

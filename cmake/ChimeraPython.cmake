@@ -1,9 +1,9 @@
 # For `pip install .`: builds with the torch of the environment that the package
-# goes to, or the torch-free half where it has none.
+# is installed into, or only the torch-free half if it has none.
 #
-# pip builds in isolation: the environment's own Python runs, but PYTHONPATH
-# hides its packages. Without that variable it sees them again. Tools that
-# build with another Python name the environment by VIRTUAL_ENV.
+# pip builds in isolation: the environment's Python runs, but PYTHONPATH hides
+# its packages. Without that variable they are visible again. Tools that build
+# with another Python name the environment in VIRTUAL_ENV.
 if(NOT CHIMERA_TORCH)
   foreach(_python "${Python_EXECUTABLE}" "$ENV{CHIMERA_PYTHON}"
           "$ENV{VIRTUAL_ENV}/bin/python")

@@ -1,4 +1,4 @@
-# How every target of the project is built: one warning set, one way to turn a
+# Functions that define all targets: one set of warnings, one way to turn a
 # folder into a module's library, one way to turn its *_test.cc into a test.
 
 add_library(chimera_flags INTERFACE)
@@ -6,13 +6,15 @@ target_include_directories(chimera_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)
 target_compile_options(chimera_flags INTERFACE
   -Wall -Wextra -Wshadow -Wconversion -Werror
   -Wno-sign-conversion
-  # Designated initializers leave the rest at its default on purpose.
+  # Designated initializers leave the other members at their defaults on
+  # purpose.
   -Wno-missing-field-initializers
-  # Modules end up in a shared library too (commands/run_module.h). Everywhere, and by
-  # hand, because programs and libraries share a precompiled header.
+  # Modules are linked into a shared library too (commands/run_module.h). The
+  # flag is set for all targets and by hand, because programs and libraries
+  # share a precompiled header.
   -fPIC)
-# g++ 12 sees overlaps in std::string's operator+ that are not there (GCC bug
-# 105651), and bounds that are not there either. The sanitizers see real ones.
+# g++ 12 reports overlaps in std::string's operator+ that do not exist (GCC bug
+# 105651), and wrong array bounds. The sanitizers find real ones.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(chimera_flags INTERFACE
     -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow)
@@ -24,15 +26,16 @@ if(CHIMERA_SANITIZE)
   target_link_options(chimera_flags INTERFACE -fsanitize=${CHIMERA_SANITIZE})
 endif()
 
-# For targets that include torch. Lines and names are what a sanitizer prints;
-# full debug information about torch's headers doubles the time to compile.
-# ASan and UBSan need nothing else: libtorch is not instrumented, and content.
+# Flags of targets that include torch. A sanitizer prints lines and names only;
+# full debug information about torch's headers would double the compile time.
+# libtorch itself is not instrumented, which ASan and UBSan allow.
 add_library(chimera_torch_flags INTERFACE)
 target_compile_options(chimera_torch_flags INTERFACE
   $<$<CONFIG:RelWithDebInfo>:-g1>)
 
-# For what runs once: tests, flags, config, reports. Compiles faster, and g++
-# takes precompiled headers of other levels of optimisation.
+# Flags of code that is not performance-critical: tests, command-line flags,
+# config, reports. It compiles faster, and g++ accepts precompiled headers of
+# another optimisation level.
 add_library(chimera_cold INTERFACE)
 target_compile_options(chimera_cold INTERFACE -O1)
 
@@ -40,7 +43,7 @@ include(ChimeraInstall)
 
 # chimera_sources(TARGET FOLDER [SUBFOLDER to leave out])
 #
-# Every .cc below the folder that is not a test. Globbed, so that adding a
+# Adds every .cc below the folder that is not a test. Globbed, so that a new
 # schedule is one file and one registry line, with no build file to edit.
 function(chimera_sources target folder)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
@@ -51,7 +54,7 @@ function(chimera_sources target folder)
   target_sources(${target} PRIVATE ${sources})
 endfunction()
 
-# Headers that nearly every file of the modules above torch includes.
+# Precompiles headers that nearly every file of the torch-free modules includes.
 function(chimera_common_headers target)
   if(NOT TARGET chimera_headers)
     chimera_read_once(chimera_headers HEADERS <fmt/format.h> <algorithm>
@@ -63,8 +66,8 @@ endfunction()
 # chimera_module(NAME [COLD] [TORCH] [USES modules it may include]
 #                [LIBS third-party targets] [WITHOUT subfolder])
 #
-# The library chimera_NAME of all that lies in src/chimera/NAME, and the test
-# NAME_test of its *_test.cc. TORCH: it is below the line.
+# Makes the library chimera_NAME of all sources in src/chimera/NAME, and the
+# test NAME_test of its *_test.cc. TORCH: the module may include torch.
 function(chimera_module name)
   cmake_parse_arguments(arg "COLD;TORCH" "WITHOUT" "USES;LIBS" ${ARGN})
   set(library chimera_${name})
@@ -106,8 +109,8 @@ endfunction()
 
 # chimera_note_module(NAME TORCH MODULES...)
 #
-# Sorts the module, for the installed package, by what it needs: torch, toml++
-# (modules that use config, however far away), an MPI, or nothing.
+# Records what the module needs, for the installed package: torch, toml++
+# (modules that use config, directly or not), MPI, or nothing.
 function(chimera_note_module name torch)
   get_property(with_config GLOBAL PROPERTY CHIMERA_CONFIG_MODULES)
   set(kind PLAIN)
@@ -124,8 +127,8 @@ function(chimera_note_module name torch)
   set_property(GLOBAL APPEND PROPERTY CHIMERA_${kind}_MODULES ${name})
 endfunction()
 
-# ATen's headers, read once for all targets that include torch: the first
-# module below the line reads them.
+# Precompiles ATen's headers once for all targets that include torch:
+# chimera_model, the first such module, does it.
 function(chimera_torch_headers target)
   if(target STREQUAL chimera_model)
     target_precompile_headers(${target} PRIVATE <ATen/ATen.h>)
@@ -136,8 +139,8 @@ endfunction()
 
 # chimera_read_once(TARGET HEADERS headers [LIBS targets])
 #
-# Headers that are read once for all targets which precompile with REUSE_FROM
-# this one, and have the same flags.
+# Precompiles headers once for all targets that use REUSE_FROM this one and have
+# the same flags.
 function(chimera_read_once target)
   cmake_parse_arguments(arg "" "" "HEADERS;LIBS" ${ARGN})
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${target}.cc CONTENT "")
@@ -169,8 +172,8 @@ endfunction()
 
 # chimera_torch_test(NAME SOURCES files LIBS targets)
 #
-# A test that includes torch: it shares the modules' precompiled header, which
-# saves 10 s a file, and so their flags.
+# A test that includes torch. It shares the modules' precompiled header, which
+# saves 10 s per file, and therefore their flags.
 function(chimera_torch_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})

@@ -1,8 +1,8 @@
 # Run as a script: cmake -DFOLDER=.../assets -DOUTPUT=assets.cc -P this file.
 #
 # Writes page.html, page.css and all *.js of FOLDER, in order of name, as the
-# string constants that page/assets.h declares. Bytes go in as numbers, so that
-# nothing in the files can end a literal.
+# string constants that page/assets.h declares. Bytes are written as numbers, so
+# that nothing in the files can end a literal.
 
 function(write_constant name)
   set(all "")

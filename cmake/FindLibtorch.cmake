@@ -1,8 +1,8 @@
 # Finds libtorch inside a torch wheel and gives the target Libtorch::Libtorch.
 #
-# Not the wheel's own TorchConfig.cmake: that of the CUDA wheel stops where no
-# CUDA toolkit is installed, although nothing of ours compiles CUDA. Headers
-# and libraries are all that is needed, and both wheels have them.
+# The wheel's TorchConfig.cmake is not used: that of the CUDA wheel requires an
+# installed CUDA toolkit, although this project compiles no CUDA. Headers and
+# libraries suffice, and both wheels have them.
 #
 # The torch package folder is the first of
 #   -DCHIMERA_TORCH=<.../site-packages/torch>
@@ -69,12 +69,12 @@ find_package_handle_standard_args(Libtorch
 
 if(Libtorch_FOUND AND NOT TARGET Libtorch::Libtorch)
   # at::parallel_for is a template: without OpenMP it would run on one thread.
-  # By flag, not by path, so that at run time the wheel's own libgomp serves
-  # both.
+  # OpenMP is enabled by flag, not by path, so that the wheel's libgomp serves
+  # both at run time.
   find_package(OpenMP REQUIRED)
   separate_arguments(_openmp UNIX_COMMAND "${OpenMP_CXX_FLAGS}")
-  # The wheel has headers of another fmt, without its library: the system's come
-  # first, alone in a folder of their own.
+  # The wheel has headers of another fmt version without its library, so the
+  # system's headers come first, in a folder that holds nothing else.
   find_package(fmt REQUIRED)
   get_target_property(_fmt fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/fmt_first)
@@ -84,8 +84,8 @@ if(Libtorch_FOUND AND NOT TARGET Libtorch::Libtorch)
     ${CMAKE_BINARY_DIR}/fmt_first
     ${Libtorch_INCLUDE_DIR}
     ${Libtorch_INCLUDE_DIR}/torch/csrc/api/include)
-  # libtorch.so has no symbols of its own and torch_cuda registers itself when
-  # loaded: both would be dropped as unneeded.
+  # libtorch.so has no symbols and torch_cuda registers itself when loaded: the
+  # linker would drop both as unneeded.
   get_filename_component(_lib ${Libtorch_c10_LIBRARY} DIRECTORY)
   target_compile_options(Libtorch::Libtorch INTERFACE ${_openmp})
   target_link_options(Libtorch::Libtorch INTERFACE

@@ -1,5 +1,5 @@
-// The machine that runs the lists. Longer than house style likes, on purpose:
-// the meaning of every op is to be read in one place.
+// The machine that runs the lists. The file is longer than most on purpose: the
+// meaning of every op can be read in one place.
 #include "tests/brute_force.h"
 
 #include <algorithm>
@@ -17,18 +17,18 @@ namespace brute_force {
 namespace {
 
 enum class What {
-  kActivation,  // what a forward hands to the next stage
-  kSaved,       // what it keeps for its backward
-  kGradient,    // what a backward hands to the stage before
+  kActivation,  // what a forward sends to the next stage
+  kSaved,       // what a forward keeps for its backward
+  kGradient,    // what a backward sends to the stage before
   kHalf,        // what an input half keeps for its weight half
 };
 
-// Where a value came from. Values travel under this name, so that no worker
-// can take one for another.
+// The origin of a value. Values are stored and sent under this name, so that no
+// worker can mistake one for another.
 struct Name {
   What what = What::kActivation;
   int pipe = 0;
-  int stage = 0;  // that made it
+  int stage = 0;  // that produced it
   int micro = 0;
   int part = 0;
   int step = 0;
@@ -37,8 +37,8 @@ struct Name {
 };
 
 struct Made {
-  double time = 0;  // from when on it can be used
-  int version = 0;  // of the weights it was made with
+  double time = 0;  // when it becomes available
+  int version = 0;  // of the weights it was computed with
 };
 
 struct Task {
@@ -48,8 +48,8 @@ struct Task {
 };
 
 struct Weight {
-  int version = 0;                // updates applied
-  std::map<int, Tally> gradient;  // by step
+  int version = 0;                // number of updates applied
+  std::map<int, Tally> gradient;  // [step]
 };
 
 struct SumKey {
@@ -73,7 +73,7 @@ struct Vote {
   double end = 0;
 };
 
-using MessageKey = std::tuple<Name, int, int>;  // sender, receiver
+using MessageKey = std::tuple<Name, int, int>;  // (name, sender, receiver)
 
 struct Message {
   std::optional<double> posted;
@@ -86,10 +86,10 @@ struct Worker {
   size_t next = 0;
   double clock = 0;
   std::map<Name, Made> store;
-  std::map<int, Weight> weights;               // by stage: pipes share it
+  std::map<int, Weight> weights;               // [stage]: shared by pipes
   std::deque<SumKey> sums;                     // started and not complete
-  std::map<int, std::vector<SumKey>> started;  // by step
-  std::map<Name, int> parts_done;              // of what was saved
+  std::map<int, std::vector<SumKey>> started;  // [step]
+  std::map<Name, int> parts_done;  // parts that have used a saved value
   int held = 0;
   int peak = 0;
   double busy = 0;
@@ -132,7 +132,7 @@ class Machine {
  public:
   Machine(const Schedule& schedule, Kind kind, const Costs& costs,
           const ExecuteOptions& options);
-  // Runs every worker as far as it gets, again and again, until none moves.
+  // Runs every worker as far as possible, again and again, until none advances.
   Execution run();
 
  private:
@@ -173,13 +173,13 @@ class Machine {
   const Costs& costs_;
   const bool blocking_sends_;
   std::vector<int> pipe_of_;
-  std::set<std::tuple<int, int, int>> recomputed_;  // pipe, stage, micro
+  std::set<std::tuple<int, int, int>> recomputed_;  // (pipe, stage, micro)
   std::vector<std::set<int>> group_workers_;
-  std::map<std::pair<int, int>, std::set<int>> groups_of_;  // worker, stage
+  std::map<std::pair<int, int>, std::set<int>> groups_of_;  // [(worker, stage)]
   std::vector<Worker> workers_;
   std::map<MessageKey, Message> messages_;
   std::map<SumKey, Sum> sums_;
-  std::map<int, Vote> votes_;  // by step
+  std::map<int, Vote> votes_;  // [step]
   Errors errors_;
 };
 
@@ -205,7 +205,7 @@ Machine::Machine(const Schedule& schedule, Kind kind, const Costs& costs,
   unroll(options.steps);
 }
 
-// Round r runs an action for step r + offset, if there is such a step.
+// Round r runs an action for step r + offset, if that step exists.
 void Machine::unroll(int steps) {
   int lag = 0;
   for_each_action(schedule_, [&lag](int, const Action& a) {
@@ -253,7 +253,7 @@ bool Machine::advance(const Task& t) {
   }
 }
 
-// F, R, B, I and W.
+// Runs F, R, B, I and W.
 bool Machine::compute(const Task& t) {
   Worker& me = workers_[t.worker];
   double ready = 0;
@@ -299,7 +299,7 @@ std::vector<Name> Machine::inputs(const Task& t) const {
 std::vector<Name> Machine::outputs(const Task& t) const {
   std::vector<Name> names;
   if (t.a.op == Op::kF) names.push_back(name_of(t, What::kActivation));
-  // A forward that is going to be recomputed keeps nothing.
+  // A forward that will be recomputed keeps nothing.
   if (t.a.op == Op::kR || (t.a.op == Op::kF && !is_recomputed(t.a))) {
     names.push_back(name_of(t, What::kSaved));
   }
@@ -308,8 +308,8 @@ std::vector<Name> Machine::outputs(const Task& t) const {
   return names;
 }
 
-// A forward takes the newest weights (2BW: those one update behind, so that
-// all stages use the same); everything after it takes what it took.
+// A forward uses the newest weights (2BW: those one update before, so that all
+// stages use the same); the actions after it use the forward's.
 int Machine::version_for(const Task& t) {
   Worker& me = workers_[t.worker];
   if (t.a.op != Op::kF) {
@@ -320,7 +320,7 @@ int Machine::version_for(const Task& t) {
 }
 
 // Synchronous schemes keep only the newest weights, 2BW the two newest,
-// PipeDream all that are still needed.
+// PipeDream every version that is still needed.
 void Machine::check_version(const Task& t, int version) {
   const int newest = workers_[t.worker].weights[t.a.stage].version;
   int oldest = 0;
@@ -335,8 +335,8 @@ void Machine::check_version(const Task& t, int version) {
   }
 }
 
-// Puts a result where it is needed: at home, and without messages also there
-// where the neighbouring stage is.
+// Stores a result where it is needed: on its own worker and, in lists without
+// messages, also on the neighbouring stage's worker.
 void Machine::give(int worker, const Name& name, const Made& made) {
   put(worker, name, made);
   if (kind_ == Kind::kLowered) return;
@@ -426,7 +426,7 @@ bool Machine::receive(const Task& t) {
   return true;
 }
 
-// What this worker has of a stage's gradient, for the task's step (and micro).
+// This worker's part of a stage's gradient, for the task's step (and micro).
 Tally Machine::gathered(const Task& t, int stage) {
   Tally tally;
   Weight& weight = workers_[t.worker].weights[stage];
@@ -436,7 +436,7 @@ Tally Machine::gathered(const Task& t, int stage) {
   return tally;
 }
 
-// What it should have: the micro-batches that pass its holders of the stage.
+// The part it should have: the micro-batches that pass through its pipes.
 std::set<Share> Machine::own_shares(const Task& t, int stage) const {
   std::set<Share> shares =
       shares_of(schedule_, stage, t.a.micro, schedule_.parts);
@@ -473,8 +473,8 @@ bool Machine::start_sum(const Task& t) {
   return true;
 }
 
-// Completes the sum that this worker started first, if all its members have
-// started it and have no earlier one to complete.
+// Completes the sum that this worker started first, if all members have started
+// it and have no earlier sum to complete.
 void Machine::settle(int worker) {
   if (workers_[worker].sums.empty()) return;
   const SumKey key = workers_[worker].sums.front();
@@ -510,8 +510,8 @@ bool Machine::vote(const Task& t) {
   return true;
 }
 
-// The vote carries the gradients' norm, so they must be there and summed,
-// unless they have been used up by an update.
+// The vote carries the norm of the gradients, so these must be complete and
+// summed, unless an update has consumed them.
 void Machine::check_vote(const Task& t) {
   for (int stage : stages_on(schedule_, t.worker)) {
     if (workers_[t.worker].weights[stage].version > t.step) continue;
@@ -547,8 +547,9 @@ bool Machine::update(const Task& t) {
   return true;
 }
 
-// Every gradient it applies (the sum of the stage or, with one holder, its
-// own; and that of a tied weight) has every micro-batch exactly once.
+// Checks that every gradient an update applies holds every micro-batch exactly
+// once: the stage's sum (or, with one holder, its gradient) and that of a tied
+// weight.
 void Machine::check_update(const Task& t) {
   const std::string what =
       describe(t.worker, t.step, t.a) + " applies a wrong gradient";
@@ -595,7 +596,8 @@ Execution Machine::report() {
     result.last.push_back(me.last);
   }
   result.finished = result.waiting.empty();
-  // In a hang, open messages are its cause or its result, and said already.
+  // In a deadlock, open messages are its cause or its result and already
+  // reported.
   if (result.finished) check_messages();
   result.errors = std::move(errors_);
   return result;

@@ -96,7 +96,7 @@ bool has_part(Op op) {
   return is_backward(op) || op == Op::kRB || op == Op::kSB;
 }
 
-// Why an action means nothing at all; null if it means something.
+// Why an action is meaningless; null if it is not.
 const char* nonsense(const Schedule& s, Kind kind, int worker,
                      const Action& a) {
   if (kind == Kind::kComputeOnly && (!is_compute(a.op) || a.op == Op::kR)) {
@@ -160,7 +160,7 @@ void check_places(const Schedule& s, Errors& errors) {
   });
 }
 
-// A backward is B, or I and W: then both halves are there exactly once.
+// A backward is B, or I and W: then both halves must occur exactly once.
 void check_work(const Schedule& s, Errors& errors) {
   Tally forwards, input_halves, weight_halves;
   for_each_action(s, [&](int, const Action& a) {
@@ -208,8 +208,8 @@ void check_votes(const Schedule& s, Errors& errors) {
   }
 }
 
-// All holders of one stage, or of the first and the last, which a tied weight
-// is shared by.
+// True if the group has all holders of one stage, or of the first and the last
+// stage (a tied weight).
 bool is_whole(const Schedule& s, const SumGroup& group) {
   const std::set<int> stages = stages_in(group);
   const std::set<Member> got(group.members.begin(), group.members.end());

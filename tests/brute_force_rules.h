@@ -1,6 +1,5 @@
-// What the lists of a schedule must hold, whatever their order: found by
-// counting. The first half of the oracle (brute_force.h); the second half runs
-// the lists.
+// Checks what the lists of a schedule must contain in any order, by counting:
+// the first half of the oracle (brute_force.h). The second half runs the lists.
 #pragma once
 
 #include <map>
@@ -17,8 +16,8 @@ using Errors = std::vector<std::string>;
 
 enum class Kind { kLowered, kComputeOnly };
 
-// One micro-batch's (part's) share in something of a stage: a gradient, or a
-// count of actions. A tally is right if it holds every share exactly once.
+// The share of one micro-batch (and part) in a value of a stage: a gradient, or
+// a count of actions. A tally is right if it holds every share exactly once.
 struct Share {
   int stage = 0;
   int micro = 0;
@@ -31,12 +30,12 @@ using Tally = std::map<Share, int>;
 void expect_once(const Tally& got, const std::set<Share>& want,
                  const std::string& what, Errors& errors);
 
-// The shares of one stage: of every micro-batch, or only of `micro`.
+// The shares of one stage: of every micro-batch, or of `micro` only.
 [[nodiscard]] std::set<Share> shares_of(const Schedule& s, int stage, int micro,
                                         int parts);
 
-// What a scheme promises of its updates. Asynchronous schemes are known by
-// their names: "pipedream" and "pipedream-2bw".
+// The update rule of a scheme. Asynchronous schemes are recognised by their
+// names, "pipedream" and "pipedream-2bw".
 [[nodiscard]] bool updates_each_micro(const Schedule& s);
 [[nodiscard]] bool keeps_two_versions(const Schedule& s);
 [[nodiscard]] bool is_synchronous(const Schedule& s);
@@ -44,7 +43,7 @@ void expect_once(const Tally& got, const std::set<Share>& want,
 [[nodiscard]] bool within(int value, int end);
 // The stage at the other end of a message.
 [[nodiscard]] int other_stage(const Action& a);
-// The pipe of every micro-batch, by its first forward in the lists.
+// The pipe of every micro-batch, taken from its first forward in the lists.
 [[nodiscard]] std::vector<int> find_pipes(const Schedule& s);
 [[nodiscard]] std::set<int> stages_on(const Schedule& s, int worker);
 [[nodiscard]] std::set<int> stages_in(const SumGroup& group);
@@ -59,12 +58,12 @@ void for_each_action(const Schedule& s, const Visit& visit) {
   }
 }
 
-// False if the schedule cannot be run at all: sizes or fields out of range.
+// False if the schedule cannot run at all: sizes or fields are out of range.
 [[nodiscard]] bool check_sense(const Schedule& s, Kind kind, const Costs& costs,
                                Errors& errors);
 
-// Every action on its worker and exactly once, every group complete.
-// REQUIRES: check_sense.
+// Every action is on its worker exactly once, every group is complete.
+// REQUIRES: check_sense returned true.
 void check_contents(const Schedule& s, Kind kind, Errors& errors);
 
 }  // namespace chimera::testing::brute_force

@@ -1,6 +1,6 @@
-// The oracle's own proof: tiny schedules lowered by hand, with times worked out
-// by hand, and the same schedules with one fault each. All costs are F = I = W
-// = 1 unless said.
+// Tests of the oracle itself: tiny schedules lowered by hand, with times
+// computed by hand, and the same schedules with one fault each. Costs are F = I
+// = W = 1 unless stated.
 #include "tests/brute_force.h"
 
 #include <gtest/gtest.h>
@@ -129,7 +129,8 @@ Schedule two_micros() {
   return schedule;
 }
 
-// One worker of the smallest Chimera; the other one is its mirror image.
+// The list of one worker of the smallest Chimera; the other is its mirror
+// image.
 ActionList half_chimera(int worker) {
   const int peer = 1 - worker;
   const int down = worker;  // the pipe that starts here, and its micro-batch
@@ -151,7 +152,7 @@ ActionList half_chimera(int worker) {
   };
 }
 
-// 0: F0 F1' B1' B1' B0 B0 (') marks the other pipe; worker 1 mirrors it.
+// 0: F0 F1' B1' B1' B0 B0; ' marks the other pipe; worker 1 mirrors it.
 Schedule small_chimera() {
   Schedule schedule = one_pipe(2, 2);
   schedule.scheme = "chimera";
@@ -161,7 +162,7 @@ Schedule small_chimera() {
   return schedule;
 }
 
-// PipeDream, one micro-batch a step: worker 0's backward lags by one step.
+// PipeDream with one micro-batch a step: worker 0's backward lags by one step.
 Schedule small_pipedream() {
   Schedule schedule = one_pipe(2, 1);
   schedule.scheme = "pipedream";
@@ -196,7 +197,7 @@ void erase(ActionList& list, Op op) {
   list.erase(list.begin() + static_cast<long>(find(list, op)));
 }
 
-// Moves the first `op` to the front (or, at_end, behind everything).
+// Moves the first `op` to the front (or, if at_end, to the end).
 void move_to(ActionList& list, Op op, bool at_end) {
   const Action action = list[find(list, op)];
   erase(list, op);
@@ -211,7 +212,7 @@ bool mentions(const Execution& execution, const std::string& words) {
   return to_text(execution).find(words) != std::string::npos;
 }
 
-// ---- Right schedules ------------------------------------------------------
+// ---- Correct schedules ----------------------------------------------------
 
 TEST(BruteForce, RunsTheSmallestPipe) {
   const Execution execution = run(smallest());
@@ -243,7 +244,7 @@ TEST(BruteForce, RunsTwoMicros) {
   EXPECT_EQ(execution.busy, (Doubles{6, 6}));
 }
 
-// No barrier, but worker 0 ends each step last and begins the next one.
+// There is no barrier, but worker 0 ends each step last and starts the next.
 TEST(BruteForce, RunsSeveralSteps) {
   const Execution execution = run(two_micros(), {.steps = 3});
   EXPECT_TRUE(is_right(execution)) << to_text(execution);
@@ -279,7 +280,7 @@ TEST(BruteForce, UpdatesWaitForAnEarlierVote) {
   EXPECT_EQ(execution.last, (Doubles{6, 6}));
 }
 
-// Worker 1's weight half runs beside worker 0's input half.
+// Worker 1's weight half runs at the same time as worker 0's input half.
 TEST(BruteForce, RunsSplitBackwards) {
   Schedule schedule = smallest();
   for (int worker = 0; worker < 2; ++worker) {
@@ -331,8 +332,8 @@ Schedule recomputed() {
   return schedule;
 }
 
-// Worker 1: F0 1-2, R0 -3, B0 -5, F1 -6, R1 -7, B1 -9. Worker 0 recomputes
-// both while it waits, B0 5-7, B1 9-11; it holds one at a time.
+// Worker 1: F0 from 1 to 2, R0 to 3, B0 to 5, F1 to 6, R1 to 7, B1 to 9. Worker
+// 0 recomputes both while it waits, B0 5-7, B1 9-11; it holds one at a time.
 TEST(BruteForce, RecomputationHoldsLess) {
   const Execution execution = run(recomputed());
   EXPECT_TRUE(is_right(execution)) << to_text(execution);
@@ -341,8 +342,8 @@ TEST(BruteForce, RecomputationHoldsLess) {
   EXPECT_EQ(execution.busy, (Doubles{8, 8}));
 }
 
-// A vee: worker 0 holds stages 0 and 3, worker 1 stages 1 and 2, which hand
-// over to each other without a message.
+// A vee: worker 0 holds stages 0 and 3, worker 1 stages 1 and 2, between which
+// no message is needed.
 TEST(BruteForce, ChunksCountByTheirShare) {
   Schedule schedule = one_pipe(2, 1);
   schedule.placement.worker_of = {{0, 1, 1, 0}};
@@ -405,7 +406,7 @@ TEST(BruteForce, PipedreamSumsEveryMicro) {
   EXPECT_EQ(execution.makespan, 7);
 }
 
-// 2BW's first worker runs one forward of the next step before it updates.
+// The first worker of 2BW runs one forward of the next step before it updates.
 Schedule small_2bw() {
   Schedule schedule = two_micros();
   schedule.scheme = "pipedream-2bw";
@@ -509,7 +510,7 @@ TEST(BruteForce, FindsAWrongPeer) {
   }
 }
 
-// Sender and receiver agree, but on a worker that does not hold the stage.
+// Sender and receiver agree, but the receiver does not hold the stage.
 TEST(BruteForce, FindsAMessageToAStranger) {
   Schedule schedule = three_workers();
   ActionList& first = schedule.actions[0];
@@ -521,8 +522,8 @@ TEST(BruteForce, FindsAMessageToAStranger) {
   EXPECT_TRUE(mentions(execution, "is on a wrong worker"));
 }
 
-// Worker 0 posts its second receive only behind a send that worker 1 takes
-// after its own send has gone through.
+// Worker 0 posts its second receive only after a send that worker 1 receives
+// after its own send, which needs that post.
 TEST(BruteForce, FindsCrossedBlockingSends) {
   Schedule schedule = small_chimera();
   for (int worker = 0; worker < 2; ++worker) {
@@ -622,7 +623,7 @@ TEST(BruteForce, RefusesNonsense) {
 TEST(BruteForce, FindsAnUpdateBeforeItsSum) {
   Schedule schedule = small_chimera();
   ActionList& list = schedule.actions[0];
-  // The second sum and the update of its stage, stage 0.
+  // The second sum, and the update of its stage, stage 0.
   ASSERT_EQ(list[9].op, Op::kG);
   ASSERT_EQ(list[11].op, Op::kU);
   std::swap(list[9], list[11]);

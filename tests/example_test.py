@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""An example as its reader builds it: against an installed copy.
+"""Builds an example as its reader does: against an installed copy.
 
 example_test.py EXAMPLE BUILD PREFIX [cmake option...]
 
-Configures, builds and runs the example, and compares what it prints with the
+Configures, builds and runs the example, and compares its output with the
 expected output in the comment on top of its main.cc. Numbers with a fraction
 may differ: they are measured or learned.
 """

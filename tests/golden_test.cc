@@ -1,7 +1,7 @@
-// Golden files, one a scheme, in tests/golden: the lists of small layouts, and
-// makespan and peaks of all layouts up to D = 8 line by line, above that as a
-// digest over every N up to 4D. To accept a change of one scheme on purpose (1
-// stands for all of them):
+// Golden files, one per scheme, in tests/golden: the lists of small layouts,
+// and makespan and peaks of all layouts: line by line up to D = 8, above that
+// as a digest over every N up to 4D. To accept an intended change of one scheme
+// (or of all, with 1):
 //   CHIMERA_GRID=full CHIMERA_UPDATE_GOLDEN=SCHEME build/golden_test
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@
 namespace chimera {
 namespace {
 
-using Lines = std::map<std::string, std::string>;  // key: value
+using Lines = std::map<std::string, std::string>;  // key -> value
 
 std::vector<int> up_to(int last) {
   std::vector<int> numbers(last);
@@ -41,7 +41,7 @@ void add_lists(const Scheme& scheme, Lines& lines) {
     layout = layout.substr(layout.find(" pipes="));
     if (lines.count("layout" + layout) > 0) continue;
     lines["layout" + layout] = "N=" + std::to_string(spec.micros);
-    // A little more than the smallest, where that says more.
+    // A slightly larger layout for schemes whose smallest one is trivial.
     ScheduleSpec shown = spec;
     shown.micros = std::max(spec.micros, 4);
     const Schedule schedule = make_schedule(shown).value();
@@ -54,7 +54,7 @@ void add_lists(const Scheme& scheme, Lines& lines) {
   }
 }
 
-// "21 | 3 2 1": makespan and peaks.
+// Makespan and peaks: "21 | 3 2 1".
 std::string figures(const ScheduleSpec& spec) {
   const Schedule schedule = make_schedule(spec).value();
   const Simulation simulation =

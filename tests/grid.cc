@@ -18,7 +18,8 @@ std::vector<int> depths() {
   return {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 31, 32};
 }
 
-// Around multiples of D and of D/2, where orders change their shape.
+// Micro-batch counts around multiples of D and D/2, where orders change their
+// structure.
 std::vector<int> micro_counts(int depth) {
   std::vector<int> counts;
   for (const int micros : count(1, 4 * depth)) {
@@ -94,7 +95,7 @@ std::vector<ScheduleSpec> grid() {
   std::vector<ScheduleSpec> specs;
   for (const Scheme& scheme : schemes()) {
     for (const int depth : depths()) {
-      // Seven placements of it: a few N say as much.
+      // Planned orders have seven placements, so a few N suffice.
       const bool is_thinned = scheme.any_shape && depth > 8 && !full_grid();
       const std::vector<int> micros =
           is_thinned ? std::vector{depth, 2 * depth - 2, 3 * depth + 1}

@@ -8,10 +8,10 @@
 
 namespace chimera::testing {
 
-// True in `./dev test --slow`: nothing of the grid is left out.
+// True in `./dev test --slow`: the whole grid is tested.
 [[nodiscard]] bool full_grid();
 
-// "chimera D=8 N=16 pipes=2 chunks=1 direct".
+// A layout in words: "chimera D=8 N=16 pipes=2 chunks=1 direct".
 [[nodiscard]] std::string text_of(const ScheduleSpec& spec);
 
 // Every legal layout of `scheme` with this depth and these micro-batch counts:
@@ -20,8 +20,8 @@ namespace chimera::testing {
 [[nodiscard]] std::vector<ScheduleSpec> layouts(const Scheme& scheme, int depth,
                                                 const std::vector<int>& micros);
 
-// All schemes; depths 1..32 and every N up to 4D, or unless full_grid() a
-// covering part of them.
+// All schemes at depths 1..32 and every N up to 4D; unless full_grid(), a
+// subset that covers every case.
 [[nodiscard]] std::vector<ScheduleSpec> grid();
 
 }  // namespace chimera::testing

@@ -1,6 +1,6 @@
-// Every scheme over a grid of layouts: it validates before and after lowering,
-// and what the simulator says equals the closed forms where there are any, and
-// the brute-force executor always.
+// Every scheme over a grid of layouts: it is valid before and after lowering,
+// and the simulator agrees with the closed forms, where there are any, and
+// always with the brute-force executor.
 #include "tests/grid.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ struct Times {
   double B;
 };
 
-// schemes.md's makespan for one step, where it gives one.
+// The makespan of one step in closed form, if the scheme has one.
 std::optional<double> closed_form(const ScheduleSpec& spec,
                                   const Times& times) {
   const double D = spec.depth;
@@ -85,8 +85,8 @@ std::optional<double> closed_form(const ScheduleSpec& spec,
          (units - 1) * (D * (F + B) + (D - 2) * (B - F));
 }
 
-// schemes.md's peak of held activations: the most over all workers, and per
-// worker where it says so.
+// The peak of held activations in closed form: the largest over all workers, if
+// the scheme has one.
 std::optional<double> most_held(const ScheduleSpec& spec) {
   const double D = spec.depth;
   const double N = spec.micros;
@@ -148,7 +148,7 @@ TEST(Grid, MakespansEqualTheClosedForms) {
   EXPECT_GT(compared, 2000);
 }
 
-// With F = 1, B = 2.
+// The makespan with F = 1, B = 2.
 double makespan_of(const ScheduleSpec& spec) {
   const Schedule schedule = make_schedule(spec).value();
   return simulate(lower(schedule), uniform_costs(schedule, {})).makespan;

@@ -1,6 +1,6 @@
-// Predicted against measured: the bytes of every worker, within 5 %. What a
-// layer keeps is measured by itself, at other sizes than the run's; the model
-// (plan/memory_model.h) puts schedules, stages and optimizers together.
+// Compares predicted and measured bytes of every worker, within 5 %. The memory
+// of a layer is measured alone, at other sizes than the run's; the memory model
+// (plan/memory_model.h) combines schedules, stages and optimizers.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ RunConfig config_for(const Case& layout) {
   return config;
 }
 
-// Times do not matter here: any will do.
+// A profile with measured bytes; its times are arbitrary and unused.
 Profile measured_bytes(const RunSetup& setup) {
   Profile profile = builtin_profile("p100").value();
   profile.layers.clear();

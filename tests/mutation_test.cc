@@ -1,6 +1,6 @@
-// validate misses nothing. Valid lowered schedules are mutated; whatever
-// validate lets pass must run to the end and compute right in the brute-force
-// executor with sends that block until their receive is posted.
+// Tests that validate misses nothing. Valid lowered schedules are mutated; any
+// that validate still accepts must finish and compute correctly in the
+// brute-force executor, with sends that block until their receive is posted.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -71,7 +71,7 @@ Schedule lowered(const Base& base) {
 
 int below(int limit) { return *rc::gen::inRange(0, std::max(1, limit)); }
 
-// Somewhere in a random non-empty list.
+// The place of a random action: (worker, position).
 std::pair<int, int> somewhere(const Schedule& schedule) {
   const int worker = below(schedule.workers());
   return {worker, below(static_cast<int>(schedule.actions[worker].size()))};
@@ -176,7 +176,7 @@ void change_group(Schedule& schedule) {
   }
 }
 
-// Sums the members of a group once more.
+// Adds a copy of a group, so that its members are summed twice.
 void double_group(Schedule& schedule) {
   if (schedule.groups.empty()) return;
   const int count = static_cast<int>(schedule.groups.size());
@@ -194,7 +194,7 @@ void double_group(Schedule& schedule) {
   }
 }
 
-// Moves a vote to the front of all updates, or behind them.
+// Moves a vote before all updates, or after them.
 void move_vote(Schedule& schedule) {
   ActionList& list = schedule.actions[below(schedule.workers())];
   const auto vote =
@@ -223,7 +223,7 @@ std::string list_violations(const Schedule& schedule) {
   return text;
 }
 
-// Long enough that work in flight over steps goes round several times.
+// Runs enough steps for work in flight to cross several step boundaries.
 testing::Execution run(const Schedule& schedule) {
   const Costs costs = uniform_costs(schedule, {});
   return testing::execute(schedule, costs,
@@ -270,7 +270,7 @@ RC_GTEST_PROP(Mutation, WhatPassesRunsBeforeLoweringToo, ()) {
   }
 }
 
-// Each refusal points at the action it is about, and says why.
+// Each violation names its action and a reason.
 RC_GTEST_PROP(Mutation, RefusalsNameAReason, ()) {
   Schedule schedule = lowered(bases()[below(static_cast<int>(bases().size()))]);
   mutate(schedule);

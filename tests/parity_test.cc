@@ -1,10 +1,10 @@
 // Synchronous training is exact: loss and every gradient equal the unsplit
 // model's, and replicas are equal bit by bit, for every synchronous scheme and
-// layout. design 5's tolerances, in float32 and float64.
+// layout, within the tolerances of docs/correctness.md, in float32 and float64.
 //
-// Every (scheme, D, N, chunks, pipes, scale) is run with one combination of
-// width, recomputation, tied embeddings, dropout, sync mode and model, in turn;
-// with CHIMERA_GRID=full with all of them.
+// Every (scheme, D, N, chunks, pipes, scale) runs with one combination of
+// width, recomputation, tied embeddings, dropout, sync mode and model in turn;
+// with CHIMERA_GRID=full, with all of them.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -47,8 +47,8 @@ void expect_exact(const RunSetup& setup) {
   }
 }
 
-// One scheme at one depth: a test of its own, so that the full grid, which
-// takes an hour, shows how far it is and can be dealt out (GTEST_TOTAL_SHARDS).
+// One scheme at one depth: a separate test, so that the full grid, which takes
+// an hour, shows its progress and can be sharded (GTEST_TOTAL_SHARDS).
 struct Share {
   const Scheme* scheme = nullptr;
   int depth = 0;
@@ -86,7 +86,7 @@ TEST_P(EverySynchronousLayout, EqualsTheUnsplitModel) {
   int number = GetParam().first * repeats;
   for (const ScheduleSpec& spec : GetParam().layouts) {
     for (int repeat = 0; repeat < repeats; ++repeat) {
-      // 5 and 96 have no common factor, so neighbours differ in everything.
+      // 5 and 96 are coprime, so neighbouring layouts differ in every choice.
       const Extras extras = combination(number++ * 5 % kCombinations);
       SCOPED_TRACE(testing::text_of(spec) + text_of(extras));
       expect_exact(*setup_of(config_of(spec, extras)));
@@ -104,7 +104,7 @@ std::string name_of(const ::testing::TestParamInfo<Share>& info) {
 INSTANTIATE_TEST_SUITE_P(Parity, EverySynchronousLayout,
                          ::testing::ValuesIn(synchronous_layouts()), name_of);
 
-// I and W instead of every B of this part.
+// Replaces every B of this part by I and W.
 void split_backwards(ActionList& list, int part) {
   ActionList split;
   for (Action action : list) {
@@ -120,7 +120,7 @@ void split_backwards(ActionList& list, int part) {
   list = std::move(split);
 }
 
-// Each half of a micro-batch has a backward of its own, whole or split.
+// Each half of a micro-batch has a separate backward, whole or split.
 TEST(Parity, OneHalfOfABackwardMayBeSplit) {
   const ScheduleSpec spec{
       .scheme = "chimera", .depth = 2, .micros = 2, .scale = Scale::kHalving};
@@ -135,7 +135,7 @@ TEST(Parity, OneHalfOfABackwardMayBeSplit) {
   }
 }
 
-// Gradients on the weights of as many updates ago as the papers say.
+// Gradients use the weights of as many updates ago as the papers say.
 TEST(Parity, AsynchronousSchemesAreAsStaleAsTheySay) {
   for (const char* scheme : {"pipedream", "pipedream-2bw"}) {
     for (const int depth : {2, 4}) {
@@ -159,13 +159,13 @@ TEST(Parity, AsynchronousSchemesAreAsStaleAsTheySay) {
   }
 }
 
-// What verify compares is worth nothing if it would not notice a difference.
+// verify must notice a difference, or its result would mean nothing.
 TEST(Parity, ADifferenceIsFound) {
   const auto setup =
       setup_of(config_of({.scheme = "chimera", .depth = 2, .micros = 2}, {}));
   std::atomic<int> calls = 0;
   const ParameterInit init = setup->start.init;
-  // One replica of one tensor starts one part in a million off.
+  // One replica of one tensor starts with a relative error of 1e-6.
   setup->start.init = [&](const ParameterSpec& spec) {
     at::Tensor value = init(spec);
     if (spec.name == "transformer.h.2.mlp.c_fc.weight" && calls++ == 0) {
@@ -199,8 +199,8 @@ RunConfig replanned_config(Shape shape, bool tied) {
   return config;
 }
 
-// Every stage takes its micro-batches in turn, whatever the order between
-// stages: a run may go over to another order.
+// Every stage processes its micro-batches in turn whatever the order between
+// stages, so a run may change to another order.
 TEST(Parity, PlanningAgainChangesNoBit) {
   for (const Shape shape : {Shape::kLinear, Shape::kVee}) {
     RunConfig config = replanned_config(shape, /*tied=*/false);
@@ -210,8 +210,8 @@ TEST(Parity, PlanningAgainChangesNoBit) {
   }
 }
 
-// A worker that holds both ends of a tied model adds up their gradients as they
-// come, so there the order does show. The saved one repeats the run.
+// A worker that holds both ends of a tied model adds their gradients as they
+// come, so there the order changes bits. The saved order repeats the run.
 TEST(Parity, ASavedOrderRepeatsTheRun) {
   RunConfig config = replanned_config(Shape::kLinear, /*tied=*/true);
   config.schedule.replan_after = 3;
@@ -225,7 +225,7 @@ TEST(Parity, ASavedOrderRepeatsTheRun) {
   ASSERT_TRUE(replanned);
   EXPECT_EQ(replanned->step, 3);
   EXPECT_LE(replanned->after_s, replanned->before_s * (1 + 1e-9));
-  // The trace is that of the new order.
+  // The trace belongs to the new order.
   EXPECT_EQ(outcome.schedule, replanned->lowered);
   EXPECT_FALSE(outcome.trace.events.empty());
   for (const Event& event : outcome.trace.events) EXPECT_GE(event.step, 3);
@@ -236,7 +236,7 @@ TEST(Parity, ASavedOrderRepeatsTheRun) {
                    {{}, outcome_of(*setup_of(config)).weights});
 }
 
-// Each holder updates its shard: the same bits as everybody updating all.
+// Updating by shards gives the same bits as updating everything on each holder.
 TEST(Parity, ShardedUpdatesGiveTheSameBits) {
   for (const char* scheme : {"chimera", "1f1b", "zb-v"}) {
     for (const char* decay : {"true", "false"}) {
@@ -254,8 +254,8 @@ TEST(Parity, ShardedUpdatesGiveTheSameBits) {
   }
 }
 
-// verify looks at every replica before every update: weights that have drifted
-// apart by a bit in 20 steps are found at the latest in the last.
+// verify compares all replicas before every update, so weights that differ by
+// one bit after 20 steps are found in the last step at the latest.
 TEST(Parity, ReplicasStayEqualOverTwentySteps) {
   for (const char* scheme : {"chimera", "dualpipe", "gems"}) {
     RunConfig config = config_of(

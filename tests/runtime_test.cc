@@ -1,6 +1,6 @@
-// Every schedule runs: the real runtime and transport over emulated stages,
-// which check by themselves that activations, gradients, stashes and sums
-// reach their place. What is left behind must be what was simulated.
+// Every schedule runs on the real runtime and transport over emulated stages,
+// which check that activations, gradients, stashes and sums reach their place.
+// The trace must agree with the simulated one.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -50,7 +50,7 @@ RunResult run(const Schedule& lowered, int steps) {
 
 using Deed = std::tuple<int, Op, int, int, int, int>;
 
-// What was computed and sent, how often: (worker of copy 0, op, ...).
+// How often each action was computed or sent: (worker of copy 0, op, ...).
 std::map<Deed, int> deeds(const Trace& trace, int workers) {
   std::map<Deed, int> counts;
   for (const Event& event : trace.events) {
@@ -94,8 +94,8 @@ TEST(Runtime, EverySchemeRunsAndHoldsWhatWasSimulated) {
   }
 }
 
-// Width, ways to synchronise, recomputation, tied weights and the gated vote,
-// over one layout of every scheme.
+// Widths, sync modes, recomputation, tied weights and the gated vote, over one
+// layout of every scheme.
 TEST(Runtime, EveryWayOfLoweringRuns) {
   for (const Scheme& scheme : schemes()) {
     for (const int width : {1, 2, 3}) {
@@ -121,7 +121,7 @@ TEST(Runtime, EveryWayOfLoweringRuns) {
   }
 }
 
-// (stage, step, micro) -> version its forward used.
+// (stage, step, micro) -> version that its forward used.
 std::map<std::tuple<int, int, int>, int> forward_versions(const Trace& trace) {
   std::map<std::tuple<int, int, int>, int> versions;
   for (const Event& event : trace.events) {
@@ -132,7 +132,7 @@ std::map<std::tuple<int, int, int>, int> forward_versions(const Trace& trace) {
   return versions;
 }
 
-// A backward runs on the weights of its forward, whatever came in between.
+// A backward uses the weights of its forward, whatever happened in between.
 void expect_backwards_match(const Trace& trace) {
   const auto versions = forward_versions(trace);
   for (const Event& event : trace.events) {
@@ -143,8 +143,8 @@ void expect_backwards_match(const Trace& trace) {
   }
 }
 
-// PipeDream (SOSP'19): stage s of D, counted from 0, sees weights that are
-// D - 1 - s updates behind, once the pipeline is full.
+// PipeDream (SOSP'19): once the pipeline is full, stage s of D (from 0) uses
+// weights that are D - 1 - s updates old.
 TEST(Staleness, PipeDreamIsDMinusOneMinusSUpdatesBehind) {
   for (const int depth : {2, 4, 5}) {
     for (const int micros : {1, 2, 3}) {
@@ -166,8 +166,8 @@ TEST(Staleness, PipeDreamIsDMinusOneMinusSUpdatesBehind) {
   }
 }
 
-// PipeDream-2BW (ICML'21): W(t+1) = W(t) - lr * gradient(W(t-1)), on all
-// stages: a constant delay of one.
+// PipeDream-2BW (ICML'21): W(t+1) = W(t) - lr * gradient(W(t-1)) on all stages:
+// a constant delay of one.
 TEST(Staleness, TwoBufferedWeightsIsOneUpdateBehindEverywhere) {
   for (const int depth : {2, 4}) {
     for (const int micros : {depth, 2 * depth}) {

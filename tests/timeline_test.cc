@@ -1,5 +1,5 @@
-// The timelines of the Chimera paper's schedules, written down column by
-// column, must be equalled action by action and start by start.
+// The timelines of the Chimera paper, written down column by column: schedules
+// must match them action by action and start by start.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -12,8 +12,8 @@
 namespace chimera {
 namespace {
 
-// One column = one forward time. fX forward, BX backward, bX half backward,
-// -- continuation, .. idle.
+// One column is one forward time. fX forward, BX backward, bX half backward, --
+// continuation, .. idle.
 struct Timeline {
   const char* name;
   ScheduleSpec spec;
@@ -40,7 +40,7 @@ std::vector<std::vector<Block>> drawn(const Timeline& timeline) {
   while (std::getline(rows, row)) {
     std::istringstream cells(row);
     std::string cell;
-    cells >> cell;  // P0
+    cells >> cell;  // skips "P0"
     if (cell.empty()) continue;
     std::vector<Block>& blocks = workers.emplace_back();
     for (int column = 0; cells >> cell; ++column) {
@@ -134,8 +134,7 @@ TEST(Timeline, EqualsThePaperActionByAction) {
   }
 }
 
-// The makespans that reference tables print, scheme by scheme, in units of F
-// with B = 2F.
+// Known makespans of each scheme, in units of F with B = 2F.
 TEST(Timeline, MakespansOfTheReferenceTables) {
   struct Row {
     const char* scheme;
@@ -178,8 +177,8 @@ TEST(Timeline, MakespansOfTheReferenceTables) {
   }
 }
 
-// A recomputation that stands free of its gradient: schemes.md, 149 against
-// 156 for 1f1b at D=8, N=32.
+// A recomputation that does not wait for the gradient: 149 instead of 156 for
+// 1f1b at D=8, N=32.
 TEST(Timeline, FreeStandingRecomputationIsFaster) {
   const Schedule schedule =
       make_schedule({.scheme = "1f1b", .depth = 8, .micros = 32}).value();
@@ -190,7 +189,7 @@ TEST(Timeline, FreeStandingRecomputationIsFaster) {
   EXPECT_EQ(simulate(lower(schedule), slower).makespan, 156);
 }
 
-// PipeDream and 2BW: N(F+B) per step once the pipe is full.
+// PipeDream and 2BW take N(F+B) per step once the pipe is full.
 TEST(Timeline, AsynchronousSchemesReachTheirSteadyPeriod) {
   for (const char* scheme : {"pipedream", "pipedream-2bw"}) {
     for (const int depth : {2, 4, 7}) {
@@ -208,7 +207,7 @@ TEST(Timeline, AsynchronousSchemesReachTheirSteadyPeriod) {
   }
 }
 
-// Hanayo's order at its smallest, and the bubble of the greedy study.
+// The bubble ratio of the smallest Hanayo order.
 TEST(Timeline, HanayoOrder) {
   const Schedule schedule =
       make_schedule({.scheme = "hanayo", .depth = 4, .micros = 4}).value();

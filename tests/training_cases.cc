@@ -12,7 +12,7 @@
 namespace chimera::testing {
 namespace {
 
-// 2,000 random ids below 50 as a .bin file.
+// A .bin file with 2,000 random ids below 50.
 std::string token_file() {
   static const std::string kPath = [] {
     std::string bytes;

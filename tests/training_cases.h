@@ -1,5 +1,5 @@
-// Small models and all that can be combined with a schedule, for tests that
-// train.
+// Small models, and all options that can be combined with a schedule, for tests
+// that train.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace chimera::testing {
 
-// What can be combined with any schedule.
+// Options that can be combined with any schedule.
 struct Extras {
   int width = 1;
   bool recompute = false;
@@ -26,7 +26,7 @@ struct Extras {
 inline constexpr int kCombinations = 96;
 [[nodiscard]] Extras combination(int number);
 
-// Two steps on random tokens, in a file of this process.
+// A config of two steps on random tokens, in a file of this process.
 [[nodiscard]] RunConfig config_of(const ScheduleSpec& spec,
                                   const Extras& extras);
 [[nodiscard]] std::unique_ptr<RunSetup> setup_of(const RunConfig& config);

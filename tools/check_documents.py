@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Documents stay true: error codes, links and the map of the tree.
+"""Checks error codes, links and paths in the documents.
 
-Every code in the sources is in docs/errors.md and the other way round; every
-relative link leads to a file; every path that ARCHITECTURE.md names exists.
+Every code in the sources must be in docs/errors.md and the other way round,
+in the section of its kind; every relative link must lead to a file; every path
+that ARCHITECTURE.md names must exist.
 """
 import pathlib
 import re
@@ -33,6 +34,29 @@ def code_problems():
         yield f"docs/errors.md: {code} is there twice"
 
 
+def kind_problems():
+    """A Diagnostic's kind is the one of its section in docs/errors.md."""
+    kinds = {"3": "kData", "4": "kCheckpoint"}
+    kind_of = {}
+    kind = None
+    for line in (ROOT / "docs/errors.md").read_text().splitlines():
+        if line.startswith("## "):
+            section = re.search(r"\(exit code (\d)\)", line)
+            kind = kinds.get(section.group(1)) if section else None
+        code = re.match(r"\| (E\d{3}) \|", line)
+        if code:
+            kind_of[code.group(1)] = kind
+    pattern = r"(?:\.kind = DiagnosticKind::(\w+),\s*)?\.code = \"(E\d{3})\""
+    for path in ROOT.glob("src/**/*.cc"):
+        if path.name.endswith("_test.cc"):
+            continue
+        for kind, code in re.findall(pattern, path.read_text()):
+            needed = kind_of.get(code)
+            if (kind or None) != needed:
+                yield (f"{path.relative_to(ROOT)}: {code} needs .kind = "
+                       f"DiagnosticKind::{needed or 'kUsage'}")
+
+
 def link_problems():
     for document in documents():
         for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)",
@@ -56,7 +80,7 @@ def ascii_problems():
 
 
 def main():
-    found = [*code_problems(), *link_problems(), *path_problems(),
+    found = [*code_problems(), *kind_problems(), *link_problems(), *path_problems(),
              *ascii_problems()]
     for problem in found:
         print(problem, file=sys.stderr)

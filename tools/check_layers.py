@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Fails where the module table in ARCHITECTURE.md does not hold.
+"""Checks the tree against the module table in ARCHITECTURE.md.
 
 usage: check_layers.py [ROOT]
 
 Each row of the table names a module and the modules it may include; "torch"
-among them says that it is below the line and may include torch. The folders of
-src/chimera, their #include lines and the chimera_module() calls of
-CMakeLists.txt must say the same.
+among them allows the module to include torch. The folders of src/chimera, their
+#include lines and the chimera_module() calls of CMakeLists.txt must agree with
+the table.
 """
 import pathlib
 import re
@@ -19,13 +19,13 @@ TORCH = ("torch", "ATen", "c10")
 
 
 def read_table(text):
-    """Module -> what it may include, in the table's order."""
+    """Module -> modules it may include, in the table's order."""
     return {row.group(1): re.findall(r"\w+", row.group(2))
             for row in map(ROW.match, text.splitlines()) if row}
 
 
 def read_targets(text):
-    """Module -> what CMake lets it include, in the file's order."""
+    """Module -> modules CMake lets it include, in the file's order."""
     targets = {}
     for name, words in MODULE.findall(text):
         uses = re.split("LIBS|WITHOUT", words.partition("USES")[2])[0].split()

@@ -3,9 +3,10 @@
 
 usage: unicode_tables.py [FILE]
 
-Unicode as the pinned Hugging Face `tokenizers` knows it, which is no single
-version of Unicode: its regular expressions, its normalisers and its BERT code
-each carry tables of their own. So every code point is asked for.
+The tables describe Unicode as the pinned Hugging Face `tokenizers` knows it.
+That is no single version of Unicode: its regular expressions, its normalizers
+and its BERT code each have their own tables. Every code point is therefore
+queried.
 """
 import pathlib
 import sys
@@ -29,7 +30,8 @@ def matched(pattern):
 
 
 def each(normalize):
-    """What becomes of every code point, each between two bars."""
+    """The normalized form of every code point, each queried between two bars.
+    """
     others = ALL.replace("|", "")
     parts = normalize("|" + "|".join(others) + "|").split("|")[1:-1]
     assert len(parts) == len(others) and normalize("|") == "|"
@@ -43,7 +45,7 @@ def bert(**only):
 
 
 def classes(decomposed, combining):
-    """Bits of each code point: the names are those of CharClass."""
+    """The class bits of each code point, named as in CharClass."""
     space = matched(r"\s")
     cleaned = each(bert(clean_text=True))
     control = {c for c in ALL if cleaned[c] == ""}
@@ -78,7 +80,7 @@ def combining_classes():
     low, high = "\u0334", "\u0345"  # of classes 1 and 240
     marks = [c for c in ALL if nfd(c) == c
              and (sorts(c, low) or sorts(high, c))]
-    known = {}  # class: one that is known to be of it
+    known = {}  # class -> a code point known to be of it
     for c in marks:
         known.setdefault(unicodedata.combining(c), c)
     known.pop(0, None)
@@ -107,9 +109,9 @@ def runs(values, absent):
 
 
 def lowercase_runs():
-    """(distance from the last, count, stride, offset of the lower case)."""
+    """(distance from the last, count, stride, offset of the lower case)"""
     lower = each(bert(lowercase=True))
-    assert lower["\u0130"] == "i\u0307"  # the only one of two characters
+    assert lower["\u0130"] == "i\u0307"  # the only one with two characters
     lower["\u0130"] = "\u0130"
     out = []
     for c in ALL:
@@ -130,7 +132,7 @@ def lowercase_runs():
 
 
 def decomposition_list(decomposed):
-    """Distance from the last, 2 * length + composes, the code points."""
+    """(distance from the last, 2 * length + composes, the code points)"""
     nfc = normalizers.NFC().normalize_str
     out, last = [], 0
     for c, d in decomposed.items():

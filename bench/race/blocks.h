@@ -1,6 +1,6 @@
-// How the programs of the race are spoken to: one number on stdin is a block
-// of that many steps, one line of JSON on stdout is how it went. So a process
-// stays warm between its turns, and contestants take turns.
+// The protocol of the race's programs: each number on stdin asks for a block of
+// that many steps, and one line of JSON on stdout reports it. A process thus
+// stays warm between its turns.
 #pragma once
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ namespace chimera {
 
 struct BlockReport {
   double seconds = 0;    // of the whole block
-  double simulated = 0;  // the same, where stages are emulated
+  double simulated = 0;  // the same, if stages are emulated
   std::vector<double> losses;
 };
 
@@ -30,7 +30,7 @@ inline int read_block() {
   return std::cin >> steps ? steps : 0;
 }
 
-// The most that this process has had in memory, in KiB.
+// The largest memory of this process so far, in KiB.
 inline long peak_kib() {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {
@@ -49,7 +49,8 @@ inline void print_block(const BlockReport& report) {
   std::fflush(stdout);
 }
 
-// What `chimera train -c FILE --set ...` would run; prints every mistake.
+// The setup that `chimera train -c FILE --set ...` would run; prints every
+// mistake.
 inline std::unique_ptr<RunSetup> set_up_race(
     const std::string& file, const std::vector<std::string>& overrides) {
   const auto refuse = [](const Diagnostics& errors) {

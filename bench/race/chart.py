@@ -1,5 +1,5 @@
-"""The race as a picture: one panel a setting, one bar a contestant, longer is
-faster. Bars are tokens per second, or steps per second."""
+"""Draws the race: one panel per setting, one bar per contestant, longer is
+faster. Bars are tokens or steps per second."""
 from xml.sax.saxutils import escape
 
 WIDTH, NAME, BAR, GAP, HEAD = 800, 225, 18, 6, 34

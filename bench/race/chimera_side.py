@@ -13,8 +13,8 @@ MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to",
 
 
 def run_toml(task, name):
-    """What a user would write for this task; `name` is a scheme, or a scheme,
-    a shape and how many chunks of each pipe a worker holds in it."""
+    """The run.toml that a user would write for this task; `name` is a scheme,
+    or "SCHEME SHAPE CHUNKS" with the chunks of each pipe per worker."""
     scheme, *shape = name.split()
     chunks = [f'shape = "{shape[0]}"', f"chunks = {shape[1]}"] if shape else []
     lines = ["[schedule]", f'scheme = "{scheme}"', *chunks,
@@ -65,13 +65,13 @@ class Program:
 
 
 def chimera(task, scheme):
-    """Workers as threads of one process."""
+    """Chimera with workers as threads of one process."""
     return Program(f"Chimera: {scheme}", [BUILD / "race_worker"],
                    run_toml(task, scheme), task.depth)
 
 
 class Limit(Program):
-    """Two cores without a pipeline; see limit.cc."""
+    """The limit of two cores without a pipeline; see limit.cc."""
 
     def __init__(self, task):
         lines = run_toml(task, "gpipe").replace(
@@ -86,8 +86,8 @@ class Limit(Program):
 
 
 class Processes:
-    """Workers as processes of an mpirun, started anew for each block: while
-    they live, they look for messages now and then."""
+    """Chimera with workers as processes of an mpirun, started anew for each
+    block: idle processes would poll for messages during others' turns."""
 
     def __init__(self, task, scheme):
         self.name = f"Chimera: {scheme}, mpirun"

@@ -1,4 +1,4 @@
-"""Contestants that take turns, and what their blocks of steps took.
+"""Contestants that take turns, and the times of their blocks of steps.
 
 A contestant has a name, run(steps) -> Block, and close().
 """
@@ -11,12 +11,12 @@ class Block:
     seconds: float
     losses: list = dataclasses.field(default_factory=list)
     peak_kib: float = 0  # of one rank
-    simulated: float = 0  # seconds, where it is known
+    simulated: float = 0  # seconds, if known
 
 
 @dataclasses.dataclass
 class Result:
-    """One contestant's rounds, in seconds a step."""
+    """The rounds of one contestant, in seconds per step."""
     name: str
     steps: list
     losses: list  # of all steps, from the first
@@ -29,19 +29,20 @@ class Result:
 
     @property
     def spread(self):
-        """Half of the rounds lie within so much of the median."""
+        """Half of the rounds are within this distance of the median."""
         return statistics.median(abs(step - self.median)
                                  for step in self.steps) / self.median
 
     def times_faster_than(self, other):
-        """Rounds compared in pairs: what slows both does not count."""
+        """The ratio of rounds compared in pairs, so that a slow moment cancels
+        out."""
         return statistics.median(theirs / ours for ours, theirs
                                  in zip(self.steps, other.steps))
 
 
 def race(contestants, rounds, steps, tell=lambda text: None):
-    """A B C, A B C, ...: every contestant a block of steps in each round, after
-    one block that does not count."""
+    """Run A B C, A B C, ...: a block of steps of every contestant in each
+    round, after one block that is not counted."""
     results = [Result(contestant.name, [], []) for contestant in contestants]
     for turn in range(rounds + 1):
         for contestant, result in zip(contestants, results):
@@ -56,8 +57,8 @@ def race(contestants, rounds, steps, tell=lambda text: None):
 
 
 def problems(results):
-    """What is wrong with how they trained: those with the same weights and data
-    must agree from the start, and all losses must fall."""
+    """Mistakes in training: contestants with the same weights and data must
+    agree from the start, and all losses must fall."""
     found = []
     trained = [result for result in results if result.losses]
     for result in trained:
@@ -74,6 +75,6 @@ def problems(results):
 
 
 def difference(a, b):
-    """Of the first losses, relative."""
+    """The relative difference of the first losses."""
     return max(abs(x - y) / max(abs(x), 1e-6)
                for x, y in list(zip(a.losses, b.losses))[:4])

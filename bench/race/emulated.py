@@ -1,8 +1,8 @@
 """A peer's stage that waits instead of computing.
 
-The input gradient and the weight gradient wait in autograd nodes of their own,
+The input gradient and the weight gradient wait in separate autograd nodes,
 which meet where a linear layer's would: a schedule that splits the backward
-runs each once, in its own half, and is charged no more than its share.
+runs each once, in its half, and is charged no more than its share.
 """
 import os
 import time
@@ -15,7 +15,7 @@ AWAKE_S = 100e-6  # timers wake late; as in Chimera's emulated stages
 
 
 def wait_until(end):
-    """Of time.monotonic()."""
+    """Wait until `end`, a value of time.monotonic()."""
     time.sleep(max(0.0, end - AWAKE_S - time.monotonic()))
     while time.monotonic() < end:
         os.sched_yield()
@@ -36,14 +36,14 @@ class Wait(torch.autograd.Function):
 
 
 class EmulatedStage(nn.Module):
-    WIDTH = 64  # of what passes between stages
+    WIDTH = 64  # of the tensor between stages
 
     def __init__(self, seconds, is_first):
         """`seconds` for forward, input gradient and weight gradient each."""
         super().__init__()
         self.seconds = seconds
         self.weight = nn.Parameter(torch.zeros(1))
-        # As embeddings do, it makes the first stage need its input gradient.
+        # Like embeddings, it makes the first stage need its input gradient.
         self.embedding = nn.Parameter(torch.ones(1)) if is_first else None
 
     def forward(self, x):

@@ -6,12 +6,12 @@ from peer_spec import PEERS, Emulated, Task
 from peers import PeerGroup, best_group
 
 SCHEMES = ["chimera", "chimera-zero"]
-# More chunks for each worker and pipe, and shorter actions: faster to fill.
+# More chunks per worker and pipe, and shorter actions: faster to fill.
 SHAPES = ["chimera-zero vee 2", "planned wave 4"]
 
 
 def steps_of(task):
-    """In a block: about a second and a half."""
+    """Steps per block: about a second and a half."""
     ideal = 3 * task.micros * task.model.action_s
     return max(3, min(40, round(1.2 / ideal)))
 
@@ -35,7 +35,7 @@ def run(depth, micros, action_s, quick, tell, alone=False):
                                  steps_of(task), tell)
     for contestant in contestants:
         contestant.close()
-    # Zeros go in, and nothing but waiting is done to them.
+    # The inputs are zeros, and the stages only wait.
     panel.problems = [f"{result.name}: what arrived was not what was sent"
                       for result in panel.peers if any(result.losses)]
     return panel

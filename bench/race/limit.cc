@@ -1,12 +1,12 @@
-// What two cores could do at best: each computes whole micro-batches of the
-// whole model, forward and backward, with nothing to wait for, and updates half
-// of the weights. Both compute at the same time, so they share caches and
-// memory as in a real run.
+// Measures the most that two cores can do: each computes whole micro-batches of
+// the whole model, forward and backward, without waiting, and updates half of
+// the weights. Both compute at the same time, so they share caches and memory
+// as in a real run.
 //   race_limit run.toml [section.key=value]...
 //
 // The run.toml describes one core's part: depth 1 and half of the
-// micro-batches. Steps are run as by anybody else; what counts is the time
-// inside compute, and half of that inside the update.
+// micro-batches. The time inside compute counts, and half of the time inside
+// the update.
 #include <cstdlib>
 #include <numeric>
 #include <thread>
@@ -20,14 +20,14 @@ namespace {
 
 constexpr int kCores = 2;
 
-// One core's model, and what a block of steps took it.
+// One core's model, and the time of a block of steps.
 class Core {
  public:
   explicit Core(const RunSetup& setup)
       : compute_(compute_options(setup, at::kFloat)),
         program_(setup.schedule, 0) {}
 
-  // Runs blocks until one is empty; `meet` gives the steps of the next.
+  // Runs blocks until one is empty; `meet` returns the steps of the next.
   template <class Meet>
   void run(const Meet& meet) {
     run_workers(
@@ -69,7 +69,7 @@ class Core {
   std::vector<double> losses_;
 };
 
-// Where the cores wait for each other and for the next block.
+// A barrier at which the cores wait for each other and for the next block.
 class MeetingPoint {
  public:
   explicit MeetingPoint(std::vector<Core>& cores) : cores_(cores) {}

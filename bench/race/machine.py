@@ -1,4 +1,4 @@
-"""What a result was measured with."""
+"""Describes the machine and the versions of a measurement."""
 import os
 import pathlib
 import platform

@@ -23,7 +23,7 @@ class Shape:
 
 
 def attend(q, k, v, heads, causal):
-    """(B, T, C) each; heads are views, the result is put together again."""
+    """Attention of (B, T, C) tensors; heads are views, then joined again."""
     batch, seq, width = q.shape
     q, k, v = (x.view(batch, seq, heads, width // heads).transpose(1, 2)
                for x in (q, k, v))
@@ -106,7 +106,7 @@ class BertBlock(nn.Module):
 
 
 class BertHead(nn.Module):
-    """Logits only where a token is masked, as few as there are targets."""
+    """Computes logits only of masked tokens, as many as there are targets."""
 
     def __init__(self, shape):
         super().__init__()
@@ -149,7 +149,7 @@ def make_layers(shape):
 
 
 def loss_of(shape):
-    """The mean over a micro-batch, of what its last stage returns."""
+    """The mean loss of a micro-batch, from the last stage's output."""
     def gpt2_loss(logits, targets):
         return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
@@ -162,7 +162,7 @@ def loss_of(shape):
 
 
 def layer_costs(shape):
-    """Forward operations of each layer for one token, roughly."""
+    """Approximate forward operations of each layer for one token."""
     block = 24 * shape.hidden ** 2 + 4 * shape.seq * shape.hidden
     head = 2 * shape.hidden * shape.vocab
     if shape.kind == "bert":

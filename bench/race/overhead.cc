@@ -1,12 +1,12 @@
-// What the runtime itself costs: every scheme's lists walked by threads over
-// stages that compute nothing. Prints a table: time and memory allocations per
+// Measures the cost of the runtime itself: threads walk every scheme's lists
+// over stages that compute nothing. Prints time and memory allocations per
 // action, and whether boundary tensors are handed over or copied.
 //   race_overhead [--quick]
 //
-// "core us" is wall time x the cores that the workers share, per action: what
-// an action takes if all cores do nothing else. "CPU us" is what the process
-// used. Every action of the lowered lists counts: sends, posts, sums and votes
-// too.
+// "core us" is wall time x the cores that the workers share, per action: the
+// time of an action if all cores do nothing else. "CPU us" is the CPU time of
+// the process. Every action of the lowered lists counts, also sends, posts,
+// sums and votes.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -45,7 +45,7 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 namespace chimera {
 namespace {
 
-// While it lives, allocations are the compute's own.
+// While it exists, allocations are charged to compute and not counted.
 class Uncounted {
  public:
   Uncounted() : before_(std::exchange(is_counted, false)) {}
@@ -57,7 +57,7 @@ class Uncounted {
   bool before_;
 };
 
-// Remembers where it was made.
+// Remembers its original address, by which a copy can be recognised.
 class EmptyPayload final : public Payload {
  public:
   std::span<std::byte> bytes() override { return data_; }

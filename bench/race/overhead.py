@@ -1,9 +1,9 @@
-"""What the table of build/race_overhead must show."""
+"""Checks the table that build/race_overhead prints."""
 from panel import Bar
 
 
 def rows(table):
-    """(scheme, D, N) -> microseconds for an action: of a core, of CPU time."""
+    """(scheme, D, N) -> microseconds per action: of a core, and of CPU time."""
     found = {}
     for line in table.splitlines()[2:]:
         cells = [cell.strip() for cell in line.strip("|").split("|")]

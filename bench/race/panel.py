@@ -1,4 +1,4 @@
-"""One setting of the race and how it went: what tables and charts are made of."""
+"""One setting of the race and its results, for tables and charts."""
 import dataclasses
 
 
@@ -6,7 +6,7 @@ import dataclasses
 class Panel:
     title: str
     results: list  # of contest.Result
-    tokens: int = 0  # of a step; 0 where stages are emulated
+    tokens: int = 0  # of a step; 0 if stages are emulated
     notes: list = dataclasses.field(default_factory=list)
     problems: list = dataclasses.field(default_factory=list)
 
@@ -34,7 +34,7 @@ class Panel:
 
 @dataclasses.dataclass
 class Bar:
-    """Something that must hold."""
+    """A requirement on the results."""
     text: str
     value: float
     least: float | None = None

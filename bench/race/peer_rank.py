@@ -1,9 +1,9 @@
-"""One rank of a peer: builds its stages and runs blocks of steps when told.
+"""One rank of a peer: builds its stages and runs blocks of steps on request.
 
-As their own users would: one process a rank, one thread each, Gloo over
-loopback, torch's pipeline schedules as they come, fused AdamW, outputs not
-kept, Python's garbage collector off inside a block. Timers are as sharp as
-Chimera's (1 us instead of 50).
+Peers run as their users would run them: one process per rank, one thread each,
+Gloo over loopback, torch's pipeline schedules unchanged, fused AdamW, outputs
+not kept, Python's garbage collector off inside a block. Timers are as precise
+as Chimera's (1 us instead of 50).
 """
 import ctypes
 import gc
@@ -32,7 +32,7 @@ def adamw(parameters, lr):
 
 
 class Batches:
-    """What a step needs of the data, by its number."""
+    """The data of a step, by its number."""
 
     def __init__(self, task):
         self.task = task
@@ -169,7 +169,7 @@ def make_contestant(peer, task, rank, defer_receives):
 
 
 def serve(peer, task, rank, store, defer_receives, pipe):
-    """The body of a rank's process; ends when it is sent 0."""
+    """The body of a rank's process; ends when it receives 0."""
     ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0)
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     torch.set_num_threads(1)

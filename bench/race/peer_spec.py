@@ -1,4 +1,4 @@
-"""Which peers there are, and what one of them is asked to run."""
+"""The peers, and what one of them is asked to run."""
 import dataclasses
 
 from models import Shape
@@ -9,7 +9,7 @@ class Peer:
     name: str
     schedule: str  # class of torch.distributed.pipelining; "" = DDP
     chunks: int = 1  # stages a rank holds
-    shape: str = "loop"  # how they lie on the ranks
+    shape: str = "loop"  # their path over the ranks
 
     def can_run(self, depth, micros):
         if self.name == "DualPipeV":
@@ -30,7 +30,8 @@ PEERS = [
 
 @dataclasses.dataclass(frozen=True)
 class Emulated:
-    """Seconds of forward, input and weight gradient of one D-th of the model."""
+    """Seconds of forward, input and weight gradient of one D-th of the model.
+    """
     action_s: float
 
 
@@ -59,9 +60,9 @@ def stages_of(peer, rank, depth):
 
 
 def balanced_cut(costs, peer, depth):
-    """First layer of each stage: the heaviest rank is as light as it can be,
-    then the heaviest stage. `costs` by layer; embeddings and head stay at the
-    ends. Tries every cut."""
+    """The first layer of each stage: minimises the heaviest rank, then the
+    heaviest stage. `costs` by layer; embeddings and head stay at the ends.
+    Tries every cut."""
     stages = peer.chunks * depth
     holders = {stage: rank for rank in range(depth)
                for stage in stages_of(peer, rank, depth)}

@@ -6,7 +6,7 @@ import tempfile
 
 from contest import Block, difference, race
 
-# torch is loaded once, and each rank forked from there.
+# Loads torch once; each rank is forked from that process.
 os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(pathlib.Path(__file__).parent),
      *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -61,8 +61,8 @@ class PeerGroup:
 
 
 def best_group(peer, task, steps, notes):
-    """With receives deferred or not (defer_pp_recv, which torch offers where a
-    rank has several stages): whichever is right, and then faster."""
+    """The peer with receives deferred or not (torch's defer_pp_recv, for ranks
+    with several stages): the one that is right, and of two the faster."""
     if peer.chunks == 1:
         return PeerGroup(peer, task)
     groups = [PeerGroup(peer, task, defer) for defer in (False, True)]

@@ -1,4 +1,5 @@
-"""chimera.torch against torch's own pipelines: the same Python modules."""
+"""Races chimera.torch against torch's pipelines, with the same Python modules.
+"""
 import contest
 import real_race
 from panel import Bar, Panel
@@ -6,7 +7,7 @@ from peer_spec import PEERS, Emulated, Peer, Task
 from peers import PeerGroup
 from python_spec import schedule_of
 
-# D=2 holds two stages a pipe at least; the last has more, shorter ones.
+# D=2 has at least two stages per pipe; the last one has more, shorter ones.
 REAL = ["chimera", "planned", "planned:vee:2"]
 EMULATED = ["chimera", "planned:vee:2", "planned:wave:4"]
 

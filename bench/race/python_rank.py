@@ -1,11 +1,11 @@
-"""chimera.torch as a contestant among the peers: the same modules, the same
-processes, Gloo over loopback."""
+"""chimera.torch as a contestant: the same modules and processes as the peers,
+Gloo over loopback."""
 import time
 
 import torch
 from torch import nn
 
-from python_spec import schedule_of  # finds chimera
+from python_spec import schedule_of  # makes chimera importable
 
 import chimera
 import chimera.torch
@@ -16,8 +16,8 @@ from safetensors_file import read_tensors
 
 
 class SplitWait(torch.autograd.Function):
-    """The identity; its backward waits for the input gradient, and for the
-    weight gradient when the schedule says so."""
+    """The identity; its backward waits for the input gradient at once, and for
+    the weight gradient when the schedule says so."""
 
     @staticmethod
     def forward(context, x, seconds, put_off):
@@ -33,7 +33,7 @@ class SplitWait(torch.autograd.Function):
 
 
 class EmulatedLayer(nn.Module):
-    """As EmulatedStage, for a runtime that splits the backward itself."""
+    """Like EmulatedStage, for a runtime that splits the backward itself."""
 
     def __init__(self, seconds):
         super().__init__()

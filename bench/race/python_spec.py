@@ -1,4 +1,4 @@
-"""Which schedule a contestant of chimera.torch runs."""
+"""The schedule that a contestant of chimera.torch runs."""
 import pathlib
 import sys
 
@@ -9,7 +9,7 @@ import chimera
 
 
 def schedule_of(peer, task):
-    """Of "chimera:SCHEME" or "chimera:SCHEME:SHAPE:CHUNKS"."""
+    """The schedule of "chimera:SCHEME" or "chimera:SCHEME:SHAPE:CHUNKS"."""
     scheme, *shape = peer.schedule.split(":")[1:]
     spec = {"shape": shape[0], "chunks": int(shape[1])} if shape else {}
     return chimera.schedule(scheme, depth=task.depth, micros=task.micros,

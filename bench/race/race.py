@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""The race: Chimera and its peers on one machine, in one run, taking turns.
+"""Races Chimera and its peers on one machine, in one run, taking turns.
 
 ./dev bench race [--quick] [--only real|emulated|python|overhead] [--out DIR]
 
 Peers are the pipeline schedules of torch.distributed.pipelining and
-DistributedDataParallel with gradient accumulation, a process a rank, on Gloo.
-Every contestant has the same model, weights, data, optimizer (fused AdamW) and
-one thread a worker. A round is a block of steps of each, one after the other;
-the first round does not count. Times are medians over the rounds, spreads the
-median distance from them, ratios the medians of blocks of the same round.
+DistributedDataParallel with gradient accumulation, one process per rank, on
+Gloo. Every contestant has the same model, weights, data, optimizer (fused
+AdamW) and one thread per worker. A round is a block of steps of each, one after
+the other; the first round is not counted. Times are medians over the rounds,
+spreads the median distance from them, ratios the medians of blocks of the same
+round.
 
-Writes DIR/race.md and DIR/race.svg (build/race). Exit code 1: a bar is
-missed, or somebody did not train as all others.
+Writes DIR/race.md and DIR/race.svg (build/race). Exit code 1: a limit is
+missed, or a contestant did not train like all others.
 """
 import argparse
 import pathlib
@@ -66,7 +67,7 @@ class Race:
                      emulated_race.bars(panel, depth, micros, action_s))
 
     def emulated_settings(self):
-        """(D, N, seconds, whether Chimera is alone)"""
+        """(D, N, seconds, whether Chimera runs alone)"""
         if self.quick:
             return [(8, 8, 0.010, False), (8, 8, 0.002, True),
                     (32, 32, 0.010, True)]

@@ -16,7 +16,7 @@ MICRO_BATCH = 2
 
 
 def blocks_of(micros, quick):
-    """Steps in a block: about three seconds, half of that if quick."""
+    """Steps per block: about three seconds, half of that if quick."""
     return max(1, (4 if quick else 8) // micros)
 
 

@@ -1,8 +1,8 @@
-"""Data that all contestants read: made up, but there is something to learn.
+"""Synthetic data that all contestants read, with something to learn.
 
-Tokens are drawn by Zipf's law, so a model soon learns how often each occurs.
-BERT's samples have the same number of masked tokens each, so that a mean of
-means is the mean.
+Tokens are drawn by Zipf's law, so a model soon learns their frequencies. BERT's
+samples all have the same number of masked tokens, so that a mean of means is
+the mean.
 """
 import json
 import pathlib
@@ -21,7 +21,8 @@ def make_tokens(count, vocab, seed):
 
 
 def write(shape, directory):
-    """The file that Chimera reads; `read` gives the same to the peers."""
+    """Write the file that Chimera reads; `read` gives the same data to the
+    peers."""
     directory = pathlib.Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     if shape.kind == "gpt2":

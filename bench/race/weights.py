@@ -7,7 +7,7 @@ import torch
 
 from models import make_layers
 
-GPT2 = {  # module attribute: (name, whether the file has (in, out))
+GPT2 = {  # module attribute: (name, whether the file holds it transposed)
     "wte": ("transformer.wte", False), "wpe": ("transformer.wpe", False),
     "ln_1": ("transformer.h.{}.ln_1", False),
     "c_attn": ("transformer.h.{}.attn.c_attn", True),
@@ -35,7 +35,8 @@ BERT = {
 
 
 def stored_name(shape, layer_index, parameter):
-    """The file's name of a layer's parameter, and whether it is turned."""
+    """The name of a layer's parameter in the file, and whether it is
+    transposed."""
     attribute, kind = parameter.rsplit(".", 1)
     if shape.kind == "gpt2":
         name, turned = GPT2[attribute]
@@ -50,7 +51,7 @@ def stored_name(shape, layer_index, parameter):
 
 
 def load(shape, layers, first_layer, tensors):
-    """Fills `layers`, which begin with layer `first_layer`, in place."""
+    """Fill `layers`, which start with layer `first_layer`, in place."""
     with torch.no_grad():
         for offset, layer in enumerate(layers):
             for parameter, value in layer.named_parameters():
@@ -76,7 +77,7 @@ def initial_tensors(shape):
 
 
 def write_directory(shape, directory):
-    """config.json and model.safetensors; returns the tensors."""
+    """Write config.json and model.safetensors; returns the tensors."""
     directory = pathlib.Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     tensors = initial_tensors(shape)

@@ -1,10 +1,10 @@
-// Chimera in the race: the run that a run.toml asks for, a block of steps at a
-// time. Ranks are threads, or, with --mpi, the processes of an mpirun.
+// Chimera in the race: runs the training of a run.toml, one block of steps at a
+// time. Ranks are threads or, with --mpi, the processes of an mpirun.
 //   race_worker [--mpi] [--profile FILE] run.toml [section.key=value]...
 //
 // A block lasts from the first rank's start to the last one's end. With
 // --profile the layers are measured before each block, as `chimera calibrate`
-// does; what a profile has of them goes to FILE at the end.
+// does, and their profile is written to FILE at the end.
 #include "chimera/exec/worker.h"
 
 #include <unistd.h>
@@ -16,8 +16,9 @@
 #include <span>
 #include <thread>
 
+#include "bench/ending_handler.h"
 #include "bench/race/blocks.h"
-#include "chimera/exec/gather.h"
+#include "chimera/comm/exchange.h"
 #include "chimera/exec/run_threads.h"
 #include "chimera/mpi/mpi_transport.h"
 #include "chimera/mpi/session.h"
@@ -30,11 +31,11 @@
 namespace chimera {
 namespace {
 
-constexpr int kControlStep = 1 << 28;  // beyond all steps of training
+constexpr int kControlStep = 1 << 28;  // above all training steps
 constexpr int kLayerStep = 1 << 27;
 constexpr double kLayerSeconds = 0.7;  // before each block, twice
 
-// Measures the layers in turns with the run.
+// Measures the layers, alternating with the run.
 class LayerTurns {
  public:
   LayerTurns(const RunSetup& setup, Transport& transport)
@@ -85,17 +86,13 @@ class Race {
   void run_as_process() {
     const MpiSession session;
     const auto compute = make_compute(session.rank());
+    BenchEnding ending;
     const auto transport = make_mpi_transport(
         {.deadline = deadline(),
          .links = link_speed(setup_),
          .groups = group_ranks(setup_.schedule),
          .peers = peer_ranks(setup_.schedule, session.rank()),
-         .cause =
-             [] {
-               return Cause{EXIT_FAILURE, "failed"};
-             },
-         .speak = [](const Ending& end) { std::cerr << end.reason + '\n'; },
-         .leave = [](int exit_code) { _exit(exit_code); }});
+         .handler = ending});
     run_rank(*transport, *compute);
   }
 
@@ -129,7 +126,7 @@ class Race {
       if (steps == 0) break;
       if (turns) {
         turns->run();
-        // What the layers have pushed out of caches and pools comes back.
+        // One step to refill the caches and pools that the layers have emptied.
         step = worker.run(program, {.first = step, .end = step + 1});
       }
       losses.clear();
@@ -146,7 +143,7 @@ class Race {
     if (turns && transport.rank() == 0) turns->write(profile_);
   }
 
-  // Rank 0 reads it and tells all others.
+  // Rank 0 reads the number of steps and sends it to all others.
   [[nodiscard]] int next_block(Transport& transport, int block) const {
     std::future<std::string> text;
     if (transport.rank() == 0) {
@@ -161,7 +158,7 @@ class Race {
     return std::chrono::duration<double>(time.time_since_epoch()).count();
   }
 
-  // One clock: all ranks are on this machine.
+  // The block's time; all ranks are on this machine and share one clock.
   static double from_first_to_last(
       const std::vector<std::vector<Times>>& times) {
     Times all = times[0][0];
@@ -172,7 +169,7 @@ class Race {
     return all.end - all.start;
   }
 
-  // Of a block of so many steps; 0 where stages are real.
+  // The simulated time of a block; 0 if stages are real.
   [[nodiscard]] double simulated(int steps) {
     if (!setup_.is_emulated()) return 0;
     double& makespan = makespans_[steps];
@@ -184,9 +181,9 @@ class Race {
   }
 
   const RunSetup& setup_;
-  std::string profile_;  // where it goes; empty: not measured
+  std::string profile_;  // output file; empty: not measured
   std::optional<TorchComputeOptions> compute_;
-  std::map<int, double> makespans_;  // by steps; rank 0's
+  std::map<int, double> makespans_;  // [steps]; on rank 0
 };
 
 int run(std::span<char* const> words) {

@@ -1,5 +1,5 @@
 // Orders of one's own, as text: which of them run, and how long each takes.
-// docs/schedule_format.md has the grammar; `chimera check` does this for files.
+// docs/schedule-format.md has the grammar; `chimera check` does this for files.
 //
 //   cmake -B build -DCMAKE_PREFIX_PATH=<where Chimera is installed>
 //   cmake --build build && build/write_a_schedule

@@ -1,4 +1,4 @@
-"""Pipeline schedules: made, proven, simulated, drawn and planned.
+"""Make, check, simulate, draw and plan pipeline schedules.
 
 >>> import chimera
 >>> schedule = chimera.schedule("chimera", depth=4, micros=8)

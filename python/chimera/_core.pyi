@@ -1,4 +1,4 @@
-# The extension module of python/src/core*.cc.
+# Types of the extension module in python/src/core*.cc.
 
 op_names: tuple[str, ...]
 

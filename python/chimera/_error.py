@@ -1,4 +1,4 @@
-"""The exception of a wrong request."""
+"""The exception that reports a wrong request."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Diagnostic(NamedTuple):
-    """One mistake, complete enough to be fixed without asking anybody."""
+    """One mistake, with everything needed to fix it."""
 
     code: str
     """``"E201"``; docs/errors.md lists them all."""

@@ -22,7 +22,7 @@ class Plan:
         self.__dict__.update(fields)
 
     def schedule(self) -> Schedule:
-        """The plan's schedule; a planned order is planned for unit times."""
+        """The plan's schedule; a planned order is made for unit times."""
         spec = {key: getattr(self, key) for key in _SPEC if hasattr(self, key)}
         return schedule(self.scheme, **spec)
 
@@ -38,14 +38,16 @@ class Plan:
 
 
 class PlanReport:
-    """The best plan of every scheme, best first."""
+    """The best plan of each scheme, the fastest first."""
 
     def __init__(self, fields: dict[str, Any]):
         self.plans = [Plan(each) for each in fields["plans"]]
         self.too_large = [Plan(each) for each in fields["too_large"]]
-        """Faster than the best, but needs more memory; at most one."""
+        """A plan that is faster than the best but needs more memory; at most
+        one."""
         self.changes: list[dict[str, Any]] = fields["changes"]
-        """What would make another plan the best."""
+        """The changes of hardware or batch that would make another plan the
+        best."""
 
     @property
     def best(self) -> Plan:
@@ -67,15 +69,15 @@ class PlanReport:
 def plan(model: str | os.PathLike[str], *, workers: int, batch: int,
          memory: str | int | None = None, profile: str = "",
          schemes: Sequence[str] = (), model_of: str = "simulate") -> PlanReport:
-    """Finds the fastest way to train a model.
+    """Find the fastest way to train a model.
 
     model: a run.toml, or a preset such as "gpt2-64".
-    workers: workers in all (width x depth).
-    batch: samples of a step, of all copies.
-    memory: of a worker: "16GB", "15GiB" or bytes (default: the profile's).
+    workers: number of workers (width x depth).
+    batch: samples per step, over all copies.
+    memory: memory of one worker: "16GB", "15GiB" or bytes (default: the profile's).
     profile: a profile.toml, or "p100" (default), "v100", "rtx3090".
-    schemes: only these (default: every synchronous one).
-    model_of: who judges: "simulate", or "paper" for the paper's formula.
+    schemes: consider only these (default: every synchronous one).
+    model_of: performance model: "simulate", or "paper" for the paper's formula.
 
     Raises Error with every reason why the request cannot be met.
     """

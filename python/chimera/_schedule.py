@@ -11,14 +11,14 @@ from chimera._simulation import Simulation
 
 
 class Scheme(NamedTuple):
-    """A named way to lay stages on workers and to order their work."""
+    """A named way to place stages on workers and to order their work."""
 
     name: str
     alias: str
     summary: str
     legal: str
     makespan: str
-    """Closed form, messages and sums free."""
+    """Closed form, with messages and sums that take no time."""
     peak_activations: str
     """In D-ths of the model."""
     weight_copies: str
@@ -28,8 +28,8 @@ class Scheme(NamedTuple):
 class Schedule:
     """Who computes what in which order, for one step.
 
-    A value: equal to any other schedule with the same lists. ``schedule()``
-    and ``Schedule.load()`` make one.
+    A value: equal to any schedule with the same lists. ``schedule()`` and
+    ``Schedule.load()`` make one.
     """
 
     __slots__ = ("_core",)
@@ -56,7 +56,7 @@ class Schedule:
 
     @property
     def micros(self) -> int:
-        """Micro-batches of one copy and step (N)."""
+        """Micro-batches per copy and step (N)."""
         return self._core.micros
 
     @property
@@ -66,7 +66,7 @@ class Schedule:
 
     @property
     def pipes(self) -> int:
-        """Pipes over the same workers, each one full copy of the stages."""
+        """Pipes over the same workers; each runs through all stages."""
         return self._core.pipes
 
     @property
@@ -76,20 +76,20 @@ class Schedule:
 
     @property
     def is_lowered(self) -> bool:
-        """Whether messages, sums, vote and updates are listed too."""
+        """True if messages, sums, vote and updates are listed too."""
         return self._core.is_lowered
 
     @property
     def is_synchronous(self) -> bool:
-        """False where updates do not wait for the whole mini-batch."""
+        """False if updates do not wait for the whole mini-batch."""
         return self._core.is_synchronous
 
     def lower(self, *, sync: str = "eager-opt", recompute: bool = False,
               tied: bool = False) -> Schedule:
-        """With everything a runtime needs as actions of their own.
+        """The schedule with everything a runtime does as explicit actions.
 
         sync: when gradient sums start: "eager-opt", "eager" or "end".
-        recompute: forwards are repeated before their backwards.
+        recompute: run each forward again before its backward.
         tied: the first and the last stage share a weight.
         """
         return Schedule(self._core.lower(sync, recompute, tied))
@@ -105,12 +105,12 @@ class Schedule:
                  weight_grad: float | None = None, p2p: float = 0,
                  allreduce: float = 0, steps: int = 1,
                  cores: int = 0) -> Simulation:
-        """Plays the schedule through. Times are of one D-th of the model.
+        """Simulate the schedule. Times are those of one D-th of the model.
 
-        weight_grad: the weight half of the backward (default: half of it).
-        p2p: latency of every message between two workers.
-        allreduce: one stage's gradient sum.
-        steps: steps in a row, without a barrier between.
+        weight_grad: weight half of the backward (default: half of it).
+        p2p: latency of each message between two workers.
+        allreduce: time of one stage's gradient sum.
+        steps: number of consecutive steps, without a barrier between them.
         cores: processors that all workers share (0: one for each).
         """
         times = _core.Times(forward, backward, weight_grad, p2p, allreduce)
@@ -122,9 +122,9 @@ class Schedule:
         return self._core.to_json()
 
     def to_torch_csv(self) -> str:
-        """What torch.distributed.pipelining reads (compute-only).
+        """The compute-only csv that torch.distributed.pipelining reads.
 
-        Raises Error where torch has no word for it: a stage on several
+        Raises Error if torch cannot express the schedule: a stage on several
         workers, halved backwards, updates inside the step.
         """
         return self._core.to_torch_csv()
@@ -168,18 +168,18 @@ def schedule(scheme: str, *, depth: int, micros: int, pipes: int | None = None,
              width: int = 1, forward: float = 1, backward: float = 2,
              weight_grad: float | None = None, p2p: float = 0,
              allreduce: float = 0) -> Schedule:
-    """Makes a schedule; ``schemes()`` lists what there is.
+    """Make a schedule; ``schemes()`` lists the available ones.
 
     depth: workers in the pipeline (D).
-    micros: micro-batches of a step and copy (N).
+    micros: micro-batches per step and copy (N).
     pipes: pipes over the same workers ("chimera", "planned").
-    scale: how "chimera" goes beyond N = D: "direct", "doubling", "halving".
-    chunks: stages of one pipe per worker.
-    shape: how a pipe's stages lie: "linear", "loop", "vee", "wave".
+    scale: how "chimera" handles N > D: "direct", "doubling", "halving".
+    chunks: stages per worker in one pipe.
+    shape: path of a pipe over the workers: "linear", "loop", "vee", "wave".
     cap: the most activations a worker may hold, in D-ths of the model.
     width: data-parallel copies.
-    forward, backward, weight_grad, p2p, allreduce: what a planned order is
-        planned for; other schemes do not depend on them.
+    forward, backward, weight_grad, p2p, allreduce: times for which a planned
+        order is optimised; other schemes do not depend on them.
 
     Raises Error with every reason why the request cannot be met.
     """
@@ -189,5 +189,5 @@ def schedule(scheme: str, *, depth: int, micros: int, pipes: int | None = None,
 
 
 def schemes() -> list[Scheme]:
-    """Every scheme, with what is legal and its closed forms."""
+    """Every scheme, with its legal values and closed forms."""
     return [Scheme(**each) for each in _core.schemes()]

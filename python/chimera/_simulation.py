@@ -1,4 +1,4 @@
-"""What a schedule would take."""
+"""The result of simulating a schedule."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class WorkerStats(NamedTuple):
-    """One worker of one copy."""
+    """Times and memory of one worker of one copy."""
 
     busy: float
     idle: float
@@ -21,7 +21,7 @@ class WorkerStats(NamedTuple):
     last: float
     """End of its last compute."""
     peak_activations: float
-    """Micro-batches held at once, in D-ths of the model."""
+    """The most micro-batches held at once, in D-ths of the model."""
 
 
 class Simulation:
@@ -39,22 +39,22 @@ class Simulation:
 
     @property
     def period(self) -> float:
-        """What one more step costs; the makespan, if there is one step."""
+        """Time of one more step; equal to the makespan if there is one step."""
         return self._core.period
 
     @property
     def ideal(self) -> float:
-        """The busiest worker's compute."""
+        """Compute time of the busiest worker."""
         return self._core.ideal
 
     @property
     def bound(self) -> float:
-        """No order on this placement ends sooner."""
+        """Lower bound: no order on this placement ends sooner."""
         return self._core.bound
 
     @property
     def bubble_ratio(self) -> float:
-        """The share of all workers' time in which they are idle."""
+        """Fraction of all workers' time in which they are idle."""
         return self._core.bubble_ratio
 
     @property
@@ -71,7 +71,7 @@ class Simulation:
         return to_array(self._core.trace())
 
     def svg(self) -> str:
-        """A drawing: a row per worker, widths true to time."""
+        """A drawing with one row per worker, widths proportional to time."""
         return self._core.svg(f"{self._title}: {self._summary()}")
 
     def _summary(self) -> str:

@@ -1,4 +1,4 @@
-"""Traces as numpy arrays. numpy is imported when one is read."""
+"""Traces as numpy arrays; numpy is imported on first use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chimera import _core
 if TYPE_CHECKING:
     import numpy
 
-# As TraceRow in python/src/trace_rows.h.
+# The fields of TraceRow in python/src/trace_rows.h.
 _NUMBERS = ("op", "worker", "pipe", "stage", "micro", "part", "step", "peer",
             "group", "cause")
 
@@ -17,9 +17,9 @@ _NUMBERS = ("op", "worker", "pipe", "stage", "micro", "part", "step", "peer",
 def to_array(rows: bytes) -> numpy.ndarray:
     """A structured array, one row per event in order of time.
 
-    op is the action's name ("F", "B", "SF", ...); start and end are times;
-    what an action does not have is -1; cause is the row whose end this one
-    waited for, -1 where there is none.
+    op is the action's name ("F", "B", "SF", ...); start and end are times.
+    Fields that an action does not have are -1. cause is the row whose end this
+    one waited for, or -1.
     """
     import numpy
 

@@ -10,7 +10,7 @@
 
 namespace chimera::python {
 
-// A wrong request, on its way to become a chimera.Error.
+// A wrong request; becomes a chimera.Error in Python.
 struct Refused : std::runtime_error {
   explicit Refused(Diagnostics all)
       : std::runtime_error("refused"), diagnostics(std::move(all)) {}
@@ -23,7 +23,7 @@ T value_or_raise(Result<T> result) {
   return std::move(result).value();
 }
 
-// By (code, where, found, needed, hint).
+// Tuples of (code, where, found, needed, hint).
 [[nodiscard]] pybind11::list to_tuples(const Diagnostics& diagnostics);
 
 void bind_schedule(pybind11::module_& module);

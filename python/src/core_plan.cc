@@ -11,14 +11,14 @@ namespace {
 
 namespace py = pybind11;
 
-// The memory of a worker: the caller's, else the profile's.
+// The memory of a worker in bytes: the caller's, or else the profile's.
 double memory_of(const std::string& given, const Profile& profile,
                  Values& values) {
   if (!given.empty()) return values.bytes("memory", given).value_or(1);
   if (profile.memory_bytes > 0) return profile.memory_bytes;
   values.refuse({.code = "E402",
                  .found = "memory",
-                 .needed = "is missing, and the profile does not say it",
+                 .needed = "is missing, and the profile has none",
                  .hint = "for example memory=\"16GB\""});
   return 1;
 }

@@ -17,7 +17,7 @@ namespace {
 
 namespace py = pybind11;
 
-// The enumerator of this name; an unknown one is refused.
+// The enumerator of this name; refuses an unknown name.
 template <NamedEnum E>
 E named(const char* keyword, const std::string& name) {
   if (const std::optional<E> found = find_named<E>(name)) return *found;
@@ -31,7 +31,7 @@ E named(const char* keyword, const std::string& name) {
                   .hint = hint}});
 }
 
-// The compute-only schedule; a planned order is planned for `times`.
+// The compute-only schedule; a planned order is optimised for `times`.
 Schedule make(ScheduleSpec spec, const std::string& scale,
               const std::optional<std::string>& shape,
               const UniformTimes& times) {

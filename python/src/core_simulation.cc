@@ -12,7 +12,7 @@ namespace {
 
 namespace py = pybind11;
 
-// More events than this would take gigabytes.
+// The most events of a simulation; more would take gigabytes.
 constexpr double kMostEvents = 5e7;
 
 Diagnostics refuse(const Schedule& schedule, const UniformTimes& times,

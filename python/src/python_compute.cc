@@ -11,7 +11,7 @@ namespace {
 
 namespace py = pybind11;
 
-// A reference that is dropped under the GIL, wherever that happens.
+// A Python reference that takes the GIL to drop itself, on whatever thread.
 class Object {
  public:
   explicit Object(py::object object) : object_(std::move(object)) {}
@@ -34,7 +34,8 @@ struct PythonStash final : Stash {
   Object graph;  // what Python keeps for the backward
 };
 
-// The optimizer is the user's, so a stage's weights are its modules' own.
+// The user's optimizer updates the weights, so they stay in the user's modules
+// and nothing is kept here.
 struct ModuleWeights final : Weights {};
 
 std::vector<at::Tensor> tensors_in(const PayloadPtr& payload) {
@@ -73,7 +74,8 @@ class PythonCompute final : public StageCompute {
   void recompute(const Work& work, Stash& stash) override;
   PayloadPtr backward(const Work& work, Stash& stash,
                       PayloadPtr gradient) override;
-  // The graph settled which half of the work this is when it was built.
+  // The same call as backward: the graph built by the forward already leaves
+  // weight gradients to W if the backward is split.
   PayloadPtr input_grad(const Work& work, Stash& stash,
                         PayloadPtr gradient) override {
     return backward(work, stash, std::move(gradient));
@@ -88,7 +90,7 @@ class PythonCompute final : public StageCompute {
   const Schedule& lowered_;
   const std::vector<Boundary>& boundaries_;
   MicroIndex index_;
-  std::vector<bool> is_split_;  // [gradient]: I and W
+  std::vector<bool> is_split_;  // [gradient]: split into I and W
 };
 
 ForwardResult PythonCompute::forward(const Work& work,

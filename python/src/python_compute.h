@@ -1,5 +1,5 @@
-// StageCompute on Python modules: what a stage does is in Python
-// (python/chimera/torch/_rank.py), when it does it is the runtime's.
+// StageCompute on Python modules: python/chimera/torch/_rank.py computes, the
+// C++ runtime decides when.
 #pragma once
 
 #include <torch/csrc/utils/pybind.h>
@@ -17,10 +17,10 @@ namespace chimera::python {
 struct PythonComputeOptions {
   const Schedule& lowered;
   int rank = 0;
-  const std::vector<Boundary>& boundaries;  // by stage that gives it
+  const std::vector<Boundary>& boundaries;  // [stage that sends it]
 };
 
-// Acquires the GIL where it calls Python. `rank_compute` is a Rank of _rank.py.
+// Takes the GIL around calls into Python. `rank_compute` is a Rank of _rank.py.
 [[nodiscard]] std::unique_ptr<StageCompute> make_python_compute(
     const pybind11::object& rank_compute, const PythonComputeOptions& options);
 

@@ -12,12 +12,13 @@ namespace py = pybind11;
 
 namespace {
 
-// Evaluations and sums have step numbers of their own.
+// First step numbers of evaluations and of sums, so that the ids of their
+// messages differ from those of training steps.
 constexpr int kEvaluations = 1 << 29;
 constexpr int kSums = 1 << 30;
 
-// A process that runs all ranks has nobody to wait for: only a layer that never
-// returns can take this long.
+// When all ranks are threads of this process, only a layer that never returns
+// can exceed this deadline.
 constexpr std::chrono::hours kThreadsDeadline{24};
 
 std::vector<std::string> rank_names(const Schedule& schedule) {

@@ -15,20 +15,21 @@ namespace chimera::python {
 
 class Runner {
  public:
-  // As threads.
+  // Runs all ranks as threads.
   explicit Runner(Schedule lowered);
-  // As one rank.
+  // Runs this process as one rank.
   Runner(Schedule lowered, C10dOptions options);
 
-  // One step, or the evaluation of one mini-batch. `ranks` are the Ranks of
-  // this process. Returns the loss of all ranks. Called with the GIL.
+  // Runs one step, or the evaluation of one mini-batch. `ranks` are the Ranks
+  // of this process. Returns the loss over all ranks. REQUIRES: the GIL is
+  // held.
   double run(const pybind11::list& ranks,
              const std::vector<Boundary>& boundaries, bool training);
 
-  // The sum over all ranks. Called with the GIL, by all ranks at once.
+  // The sum over all ranks; collective. REQUIRES: the GIL is held.
   double sum(double value);
 
-  // What the ranks of this process did in the last step, by rank.
+  // [rank of this process]: its events in the last step.
   [[nodiscard]] std::vector<std::vector<Event>> take_events() {
     return events_;
   }
@@ -42,7 +43,7 @@ class Runner {
                 double& loss);
 
   Schedule lowered_;
-  Schedule forward_;  // of lowered_, for evaluations
+  Schedule forward_;  // the forwards of lowered_, for evaluations
   int steps_ = 0;
   int evaluations_ = 0;
   int sums_ = 0;
@@ -50,7 +51,7 @@ class Runner {
   std::unique_ptr<Transport> transport_;  // null: threads
 };
 
-// One trace of what all ranks did, from time 0.
+// Merges the events of all ranks into one trace that starts at time 0.
 [[nodiscard]] Trace merged(const Schedule& lowered,
                            std::vector<std::vector<Event>> by_rank);
 

@@ -1,4 +1,4 @@
-// Several tensors on their way to another stage.
+// The payload of a message that carries several tensors to another stage.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -10,7 +10,7 @@
 
 namespace chimera::python {
 
-// One tensor of a boundary between two stages.
+// One tensor that passes between two stages.
 struct TensorSpec {
   std::vector<std::int64_t> sizes;
   at::ScalarType dtype = at::kFloat;
@@ -19,15 +19,15 @@ struct TensorSpec {
 };
 using Boundary = std::vector<TensorSpec>;
 
-// Between threads the tensors change hands; between processes they travel one
-// after the other in one piece of memory.
+// Between threads the tensors are handed over; between processes they are
+// packed one after the other into one buffer.
 class TensorsPayload final : public Payload {
  public:
   explicit TensorsPayload(std::vector<at::Tensor> tensors)
       : tensors_(std::move(tensors)) {
     for (at::Tensor& tensor : tensors_) tensor = tensor.contiguous();
   }
-  // To receive into.
+  // Makes a payload to receive into.
   explicit TensorsPayload(const Boundary& specs) {
     std::int64_t total = 0;
     for (const TensorSpec& spec : specs) total += padded(bytes_of(spec));
@@ -57,7 +57,7 @@ class TensorsPayload final : public Payload {
   }
 
  private:
-  // Every tensor starts where any type may.
+  // Offset granularity within the buffer, sufficient for every type.
   static constexpr std::int64_t kAlignment = 16;
 
   static std::int64_t padded(std::int64_t bytes) {
@@ -86,7 +86,7 @@ class TensorsPayload final : public Payload {
   }
 
   std::vector<at::Tensor> tensors_;
-  at::Tensor packed_;  // undefined until somebody asks for bytes
+  at::Tensor packed_;  // undefined until bytes() is called
 };
 
 }  // namespace chimera::python

@@ -16,13 +16,13 @@ namespace {
 
 namespace py = pybind11;
 
-// Schedules come as text: chimera._core may be built with another pybind11,
-// whose types are not these.
+// Reads a schedule from text: chimera._core may be built with another pybind11,
+// whose C++ types are incompatible with these.
 Schedule read(const std::string& json) {
   return parse_json(json, "the schedule").value();
 }
 
-// Layout of the ranks, for the code that makes the process groups.
+// The layout of the ranks, from which Python makes the process groups.
 py::dict layout(const std::string& json) {
   const Schedule lowered = read(json);
   py::dict result;
@@ -68,7 +68,7 @@ std::unique_ptr<Runner> make_rank(
   for (const auto& group : sums) {
     options.sums.push_back(group.value_or(ProcessGroupPtr()));
   }
-  options.while_waiting = [] {  // so that Ctrl-C ends a wait
+  options.while_waiting = [] {  // lets Ctrl-C end a wait
     const py::gil_scoped_acquire gil;
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   };
@@ -91,7 +91,7 @@ std::vector<Boundary> read_boundaries(const py::list& given) {
   return boundaries;
 }
 
-// Events as bytes, so that ranks can send them to each other.
+// Events as bytes, which ranks can send to each other.
 py::list event_bytes(Runner& runner) {
   static_assert(std::is_trivially_copyable_v<Event>);
   py::list all;

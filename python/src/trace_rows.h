@@ -9,7 +9,7 @@
 
 namespace chimera::python {
 
-// The columns of python/chimera/_trace.py, in its order.
+// The columns of python/chimera/_trace.py, in the same order.
 struct TraceRow {
   double start = 0;
   double end = 0;

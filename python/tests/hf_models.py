@@ -5,7 +5,7 @@ import transformers
 
 import chimera.torch
 
-SIZES = {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 4,
+SIZES = {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 6,
          "num_attention_heads": 4, "attn_implementation": "eager"}
 LLAMA = {**SIZES, "intermediate_size": 48, "num_key_value_heads": 2,
          "max_position_embeddings": 32, "tie_word_embeddings": True}
@@ -49,7 +49,7 @@ def batches(count, samples=8, length=6, seed=8):
 
 
 def make(name, steps):
-    """Layers, loss, batches, model; "gpt2-double" is GPT-2 in float64."""
+    """Layers, loss, batches and model; "gpt2-double" is GPT-2 in float64."""
     name, _, double = name.partition("-")
     whole = model(name)
     if double:

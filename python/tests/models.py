@@ -1,4 +1,4 @@
-"""Small models for the tests, and plain torch to hold them against."""
+"""Small models for the tests, and training in plain torch to compare with."""
 
 import torch
 from torch import nn
@@ -16,7 +16,7 @@ class Block(nn.Module):
 
 
 class Head(nn.Module):
-    """Its weight may be that of an embedding."""
+    """A head whose weight may be that of an embedding."""
 
     def __init__(self, weight):
         super().__init__()
@@ -49,7 +49,7 @@ def token_batches(count, samples=8, length=5, seed=2):
 
 
 class Fork(nn.Module):
-    """One image in, two of different shapes and a mask out."""
+    """Takes one image; returns two of different shapes, and a mask."""
 
     def __init__(self):
         super().__init__()
@@ -92,9 +92,9 @@ def image_batches(count, samples=8, seed=4):
 
 
 def optimizer_for(parameters):
-    """AdamW in float64. In float32 it turns the rounding of a gradient that is
-    zero by nature (the bias of a key) into steps of full size, in plain torch
-    as well; there the optimizer is SGD."""
+    """AdamW in float64, SGD in float32. In float32 AdamW turns the rounding
+    errors of a gradient that is mathematically zero (the bias of a key) into
+    steps of full size, in plain torch as well."""
     parameters = list(parameters)
     if parameters[0].dtype == torch.float64:
         return torch.optim.AdamW(parameters, lr=1e-2)
@@ -102,7 +102,8 @@ def optimizer_for(parameters):
 
 
 def train_plain(layers, loss_fn, batches, clip=None):
-    """Losses and norms of plain torch in one process; changes `layers`."""
+    """Train `layers` with plain torch in one process; returns losses and norms.
+    """
     modules = nn.ModuleList(layers)
     optimizer = optimizer_for(modules.parameters())
     losses, norms = [], []
@@ -135,8 +136,8 @@ def train_pipe(pipe, batches, clip=None):
 
 
 def assert_agree(losses, state, plain_losses, plain_state):
-    """The bar: losses within 1e-5, every weight within 1e-5 of its norm; in
-    float64, where rounding is no excuse, within 1e-8."""
+    """Check losses within 1e-5 and every weight within 1e-5 of its norm; within
+    1e-8 in float64."""
     for found, expected in zip(losses, plain_losses, strict=True):
         assert abs(found - expected) <= 1e-5, (losses, plain_losses)
     assert list(state) == list(plain_state)

@@ -1,5 +1,5 @@
-"""Started as ranks of one job: one of them dies, hangs or raises in the third
-step; the others print what they are told and how long it took."""
+"""One rank of a job in which a rank dies, hangs or raises in the third step;
+the others print the error they get and after how long."""
 
 import datetime
 import os
@@ -17,7 +17,7 @@ TIMEOUT_S = 15
 
 
 class Fault(torch.nn.Module):
-    """Fails in its third step on the rank that it is meant for."""
+    """Fails in its third step on the chosen rank."""
 
     def __init__(self, kind, rank):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Started by torchrun: every case of the command line on all ranks, against
+"""Run by torchrun: compares every case of the command line, on all ranks, with
 plain torch. A case is model:scheme:micros:width[:exact]."""
 
 import copy
@@ -15,7 +15,7 @@ STEPS = 5
 
 
 def make(model):
-    """Layers, loss, batches; and what knows the weights' names."""
+    """Layers, loss, batches, and the module that names the weights."""
     if model == "conv":
         layers = models.convolutions()
         return (layers, torch.nn.functional.mse_loss,
@@ -29,7 +29,7 @@ def make(model):
 
 
 def gradients(pipe, batch):
-    """By name; nothing is left of them."""
+    """The gradients of one step by name; they are zeroed afterwards."""
     pipe.step(*batch)
     found = {name: each.grad.clone() for name, each in pipe.named_parameters()
              if each.requires_grad}
@@ -39,7 +39,8 @@ def gradients(pipe, batch):
 
 
 def assert_same_bits(pipe, threads, batch):
-    """From run to run, and as threads of one process give them."""
+    """Check that two runs give the same bits, and that threads of one process
+    give them too."""
     first, again = (gradients(pipe, batch) for _ in range(2))
     expected = gradients(threads, batch)
     for name, found in first.items():
@@ -54,7 +55,7 @@ def run(case):
     expected, norms = models.train_plain(plain, loss_fn, batches, clip=1.0)
     if (scheme == "chimera" and dist.get_world_size() == 2 and dist.get_rank()
             and not exact):
-        for layer in layers:  # rank 0 holds all stages, so its weights count
+        for layer in layers:  # rank 0 holds all stages, so its weights are used
             for each in layer.parameters():
                 each.data.add_(0.1)
     options = {"schedule": scheme, "micros": int(micros), "width": int(width)}

@@ -1,4 +1,4 @@
-"""Wrong requests say what to do."""
+"""Error messages of wrong requests."""
 
 import pytest
 

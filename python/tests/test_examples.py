@@ -1,4 +1,4 @@
-"""The examples run, and do what they say."""
+"""Runs the examples and checks what they claim."""
 
 import json
 import pathlib

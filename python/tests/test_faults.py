@@ -1,4 +1,4 @@
-"""A rank that dies, stops, hangs or raises: the others say which, soon."""
+"""A rank dies, stops, hangs or raises: the others soon name it."""
 
 import os
 import pathlib
@@ -19,7 +19,8 @@ TIMEOUT_S = 15  # as in rank_faults.py
 
 
 def start(ranks, *arguments):
-    """Without torchrun, which ends all ranks when one dies."""
+    """Start the ranks without torchrun, which would end all ranks when one
+    dies."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -32,7 +33,7 @@ def start(ranks, *arguments):
 
 
 def finish(processes, lost):
-    """The outputs of all but the lost one."""
+    """The outputs of all ranks but the lost one."""
     outputs = []
     try:
         for rank, process in enumerate(processes):
@@ -80,7 +81,7 @@ def test_ctrl_c_ends_a_wait():
         waiting = processes[0]
         while "step 3" not in waiting.stdout.readline():
             assert waiting.poll() is None
-        time.sleep(1)  # now it waits for the other rank
+        time.sleep(1)  # by now it waits for the other rank
         waiting.send_signal(signal.SIGINT)
         output = waiting.communicate(timeout=TIMEOUT_S / 2)[0]
     finally:

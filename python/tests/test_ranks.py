@@ -1,4 +1,4 @@
-"""Ranks of torchrun against plain torch: ranks_agree.py does the work."""
+"""Compares ranks of torchrun with plain torch, by running ranks_agree.py."""
 
 import os
 import pathlib
@@ -14,7 +14,8 @@ pytest.importorskip("transformers")
 HERE = pathlib.Path(__file__).parent
 FULL = os.environ.get("CHIMERA_GRID") == "full"
 
-# model:scheme:micros:width[:exact]; bit for bit repeatable where exact.
+# Cases model:scheme:micros:width[:exact]; exact ones are repeatable bit for
+# bit.
 QUICK = {
     2: ["gpt2:chimera:4:1", "bert-double:planned:4:1", "conv:zb-v:4:1",
         "tied:chimera:4:1:exact"],
@@ -29,7 +30,7 @@ GRID = {
             for scheme in SCHEMES
             for width, micros in ((1, 4), (2, 2))
             if ranks // width > 1
-            # convolutions are five layers, too few for eight stages
+            # The model "conv" has five layers, too few for eight stages.
             and not (model == "conv" and ranks // width == 4
                      and scheme in ("zb-v", "interleaved"))]
     + [f"gpt2:{scheme}:4:1:exact" for scheme in SCHEMES]

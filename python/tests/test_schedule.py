@@ -1,4 +1,5 @@
-"""The torch-free half against closed forms and the program's own forms."""
+"""Compares the torch-free half with closed forms and with the program's output.
+"""
 
 import pickle
 import subprocess
@@ -12,7 +13,8 @@ import chimera
 def test_chimera_makespan_has_its_closed_form():
     schedule = chimera.schedule("chimera", depth=4, micros=4)
     assert (schedule.depth, schedule.micros, schedule.pipes) == (4, 4, 2)
-    # Li and Hoefler, SC'21: D/2 forwards more than the N pairs at N = D.
+    # Li and Hoefler, SC'21: at N = D, D/2 forwards longer than N pairs of F and
+    # B.
     assert schedule.simulate(forward=1, backward=1).makespan == 4 * 2 + 2
 
 

@@ -100,7 +100,7 @@ def test_evaluation_leaves_everything_as_it_is():
     for name, value in pipe.state_dict().items():
         assert torch.equal(value, before[name])
     assert all(layer.training for layer in layers)
-    # Another size of batch has other shapes.
+    # A batch of another size has other shapes.
     assert pipe.eval_step(x[:2], y[:2]).dim() == 0
 
 

@@ -1,4 +1,4 @@
-"""from_transformers against the models' own forwards."""
+"""Compares from_transformers with the models' own forwards."""
 
 import copy
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Nothing is lost: runs that are stopped, damaged, moved and continued.
+"""Nothing is lost in runs that are stopped, damaged, moved and continued.
 
 usage: checkpoint_test.py CHIMERA_BINARY [unittest options]
 """
@@ -22,8 +22,9 @@ runs.Runs.chimera = os.path.abspath(sys.argv.pop(1))
 
 class Resume(runs.Runs):
     def compare(self, *settings, ranks=0, whole=(), norms=20):
-        """20 steps = 10, stop, 10: weights, optimizer state, losses, norms (of
-        the first steps only, where updates go on after their step's vote)."""
+        """20 steps equal 10 steps, a stop and 10 more: weights, optimizer
+        state, losses, and norms (only of the first steps if updates continue
+        after their step's vote)."""
         self.train("whole", "run.save_every=20", *settings, *whole, ranks=ranks)
         self.train("parts", "run.save_every=10", "train.steps=10", *settings,
                    ranks=ranks)
@@ -63,7 +64,8 @@ class Resume(runs.Runs):
         self.compare('model.kind="bert"')
 
     def test_asynchronous_schemes_at_the_same_saves(self):
-        """They drain at a save, so the whole run has one there too."""
+        """Asynchronous runs drain at a save, so the uninterrupted run saves
+        there too."""
         for scheme in ("pipedream", "pipedream-2bw"):
             with self.subTest(scheme):
                 kinds = self.compare(
@@ -85,7 +87,8 @@ class Resume(runs.Runs):
         self.assertEqual(self.saved("parts", 20), self.saved("whole", 20))
 
     def test_into_other_layouts(self):
-        """The same state, and losses as close as another order of sums is."""
+        """The state is the same; losses agree up to the rounding of another
+        order of sums."""
         self.train("whole", "run.save_every=10")
         for number, settings in enumerate((
                 ["schedule.depth=2", "schedule.micros=4"],
@@ -144,7 +147,7 @@ class Resume(runs.Runs):
         self.train("run", "run.save_every=2", "train.steps=2")
         folder = self.folder / "run/checkpoints"
         shutil.rmtree(folder)
-        os.symlink("checkpoints", folder)  # even root cannot follow it
+        os.symlink("checkpoints", folder)  # a loop that even root cannot follow
         losses = self.losses("run")
         for ranks in (0, 4):
             said = self.train("run", "train.steps=4", resume=True, ranks=ranks,
@@ -171,7 +174,8 @@ class Resume(runs.Runs):
         self.assertNotIn("note: data.path", said)
 
     def test_model_init_is_needed_for_the_first_start_only(self):
-        """Its weights and what only its config.json says are saved."""
+        """The checkpoint has the weights and everything needed from
+        config.json."""
         def init_with(**values):
             path = self.folder / "first/weights/config.json"
             config = json.loads(path.read_text())
@@ -194,7 +198,7 @@ class Resume(runs.Runs):
             self.train(name, "train.steps=6", resume=True, ranks=ranks)
             shutil.move(self.folder / "away", init)
             self.assertEqual(self.weights(name), self.weights("whole"))
-        # The same shape, but another epsilon.
+        # A model of the same shape with another epsilon.
         self.config.write_text(config)
         said = self.train("parts0", "train.steps=9", resume=True, code=4)
         self.assertRegex(said, r"error\[E584\].*layer_norm_epsilon = 1e-05 "
@@ -215,7 +219,7 @@ class Resume(runs.Runs):
 
 
 class AtWork(runs.Runs):
-    """Runs that go on until they are told to end."""
+    """Runs that continue until they are told to end."""
 
     def start_working(self, name, *settings, ranks=0):
         run = self.start(name, "train.steps=100000", *settings, ranks=ranks)
@@ -237,7 +241,7 @@ class Locked(AtWork):
                                        "using this directory .*hint: ")
                 self.assertGreaterEqual(len(self.losses("run")), done)
         self.assertIn("E566", self.train("run", code=2))
-        self.assertIsNone(run.poll())  # and it has not noticed anything
+        self.assertIsNone(run.poll())  # it has not noticed anything
         run.kill()
         _, stderr = run.communicate(timeout=60)
         self.assertNotIn("warning", stderr)
@@ -264,7 +268,7 @@ class Signals(AtWork):
         return run.returncode, stderr
 
     def check(self, name, ranks=0):
-        """What it saved goes on as if nothing had been."""
+        """The saved state continues like an undisturbed run."""
         step = self.state(name)["step"]
         self.assertEqual(self.state(name),
                          {"state": "saved", "step": step, "exit": 75})
@@ -345,7 +349,8 @@ class Damage(runs.Runs):
         self.checkpoint("verify", self.folder / "run")
 
     def test_every_region(self):
-        """Each file's begin, middle and end flipped, and each file cut."""
+        """Flip bytes at the start, middle and end of each file, and truncate
+        it."""
         shutil.rmtree(self.path("run", 4))
         for path in sorted(self.path("run", 8).iterdir()):
             whole = path.read_bytes()
@@ -390,7 +395,8 @@ class Damage(runs.Runs):
                 said = self.train("run", *settings, resume=True, code=4)
                 self.assertRegex(said, rf"error\[{code}\].*" +
                                  re.escape(word))
-        self.assertEqual(self.steps("run"), [4, 8])  # nothing was touched
+        # The checkpoints are unchanged.
+        self.assertEqual(self.steps("run"), [4, 8])
 
     def test_a_rank_says_it_too(self):
         part = self.parts(8)[0]
@@ -445,7 +451,7 @@ class Disk(runs.Runs):
             time.sleep(0.01)
         while subprocess.run(["mount", "-o", "remount,ro", place],
                              capture_output=True).returncode != 0:
-            time.sleep(0.001)  # busy while a file is open for writing
+            time.sleep(0.001)  # the file is busy while open for writing
         _, stderr = run.communicate(timeout=60)
         self.assertEqual(run.returncode, 8, stderr)
         self.assertRegex(stderr, "warning: no checkpoint of step .*Read-only")
@@ -454,7 +460,7 @@ class Disk(runs.Runs):
     def test_an_old_checkpoint_that_cannot_be_removed(self):
         settings = ["run.save_every=4", "run.keep=1"]
         self.train("run", *settings, "train.steps=4")
-        # Where it is put aside, something is mounted: even root cannot.
+        # A mount at the name it would be moved to stops even root.
         self.tmpfs("64k", "run/checkpoints/.step-00000004.removing")
         said = self.train("run", *settings, "train.steps=8", resume=True)
         self.assertRegex(said, r"warning: what a save has left is still there: "

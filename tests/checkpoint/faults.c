@@ -1,9 +1,11 @@
-/* Faults of the world, put into a process by LD_PRELOAD:
+/* Simulates faults of disk and memory in a process, by LD_PRELOAD:
  *
  *   CHIMERA_FAULT_RENAME_S  seconds that the first rename of a checkpoint takes
+ *   CHIMERA_FAULT_DELAY     a file with the milliseconds that each fsync and
+ *                           rename takes, as long as the file is there
  *   CHIMERA_FAULT_CALLS     a file that gets a line "fsync PATH" or
  *                           "rename OLD NEW" for each of these calls
- *   SIGUSR2                 from now on libtorch gets no memory for tensors
+ *   SIGUSR2                 makes all later allocations of tensors fail
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -41,6 +43,15 @@ static void note(const char* what, const char* first, const char* second) {
   if (calls >= 0 && write(calls, line, size) != size) abort();
 }
 
+static void wait_as_told(void) {
+  const char* path = getenv("CHIMERA_FAULT_DELAY");
+  FILE* file = path != NULL ? fopen(path, "r") : NULL;
+  int milliseconds = 0;
+  if (file == NULL) return;
+  if (fscanf(file, "%d", &milliseconds) == 1) usleep(1000 * milliseconds);
+  fclose(file);
+}
+
 int posix_memalign(void** memory, size_t alignment, size_t size) {
   if (is_out_of_memory) return ENOMEM;
   return REAL(posix_memalign)(memory, alignment, size);
@@ -53,6 +64,7 @@ int fsync(int descriptor) {
   const ssize_t size = readlink(link, path, sizeof path - 1);
   path[size < 0 ? 0 : size] = '\0';
   note("fsync", path, "");
+  wait_as_told();
   return REAL(fsync)(descriptor);
 }
 
@@ -63,5 +75,6 @@ int rename(const char* from, const char* to) {
     sleep(atoi(delay));
   }
   note("rename", from, to);
+  wait_as_told();
   return REAL(rename)(from, to);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Slow and full disks, pauses and crashes cost nothing that was trained.
+"""Slow and full disks, pauses and crashes lose no training.
 
 usage: faults_test.py CHIMERA_BINARY
 """
@@ -44,7 +44,7 @@ class Paused(runs.Runs):
 
 class Durable(runs.Runs):
     def calls(self, name, *settings):
-        """[[call, path, ...]] of a run, by relative paths."""
+        """[[call, path, ...]] of a run, with relative paths."""
         log = self.folder / "calls"
         self.train(name, *settings, env=self.faults(CHIMERA_FAULT_CALLS=log))
         run = str(self.folder / name)
@@ -62,7 +62,7 @@ class Durable(runs.Runs):
             self.assertTrue(any(re.search(rf"/model/{name}", path)
                                 for path in synced), (name, calls))
         self.assertTrue(any(path.endswith("/model") for path in synced), calls)
-        # Then the directory that has got it; state.json comes last.
+        # Next the directory that contains it; state.json comes last.
         self.assertEqual(after[1], ["fsync", "RUN"], calls)
         self.assertEqual(after[-1][2], "RUN/state.json", calls)
 
@@ -133,7 +133,7 @@ class Memory(runs.Runs):
 
 class Reader(runs.Runs):
     def test_a_reader_that_stops_does_not_stop_training(self):
-        steps = 3000  # whose lines no pipe holds
+        steps = 3000  # more lines than a pipe holds
         run = self.start("run", f"train.steps={steps}", "model.layers=1",
                          "schedule.depth=1", "schedule.micros=1",
                          'schedule.scheme="1f1b"')

@@ -1,9 +1,9 @@
-/* Kills the process before its N-th call that touches a checkpoint: the
- * functions that change files, counted over all threads, where the path or the
- * file behind the descriptor lies in a folder called checkpoints.
+/* Kills the process before its N-th call that changes a checkpoint. Calls are
+ * counted over all threads; a call counts if its path, or the file of its
+ * descriptor, is in a folder called checkpoints.
  *
- *   CHIMERA_KILL_COUNT  a file of 8 bytes: the calls so far
- *   CHIMERA_KILL_AT     N, from 1; absent: only counts
+ *   CHIMERA_KILL_COUNT  a file of 8 bytes with the number of calls so far
+ *   CHIMERA_KILL_AT     N, from 1; absent: calls are only counted
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -3,10 +3,10 @@
 
 usage: kill_test.py CHIMERA_BINARY [--all [--first N]] [--points N]
 
-Trains with a checkpoint after every step, and kills the process before its
-N-th call that changes a file of a checkpoint (kill_at.c counts them, over all
-threads). After each kill the run is resumed: it must find a sound checkpoint,
-go on, and end with the bits of a run that nobody disturbed. Without --all,
+Trains with a checkpoint after every step, and kills the process before its N-th
+call that changes a file of a checkpoint (kill_at.c counts them, over all
+threads). After each kill the run is resumed: it must find a valid checkpoint,
+continue, and end with the same bits as an undisturbed run. Without --all,
 twenty of the points, spread evenly; with it, every one.
 """
 import argparse
@@ -25,7 +25,7 @@ SETTINGS = ["run.save_every=1", "run.keep=1", f"train.steps={STEPS}"]
 
 
 class Killer(runs.Runs):
-    """What is saved is compared by the helpers of the tests beside it."""
+    """Trains, kills and compares, with the helpers of runs.py."""
 
     def runTest(self):
         pass
@@ -37,7 +37,7 @@ class Killer(runs.Runs):
                         source, "-ldl"], check=True)
 
     def disturbed(self, name, at):
-        """Trains with a kill; returns the number of calls it came to."""
+        """Train with a kill; returns the number of calls made."""
         counter = self.folder / f"{name}.count"
         env = {**os.environ, "LD_PRELOAD": str(self.preload),
                "CHIMERA_KILL_COUNT": str(counter)}
@@ -49,18 +49,18 @@ class Killer(runs.Runs):
         return struct.unpack("l", counter.read_bytes())[0]
 
     def check(self, at):
-        """Returns the step that the run went on from."""
+        """Returns the step from which the run continued."""
         name = f"run{at}"
         self.disturbed(name, at)
         said = self.train(name, *SETTINGS, resume=True)
         self.assertEqual(self.saved(name, STEPS), self.expected, f"call {at}")
         left = sorted(p.name for p in
                       (self.folder / name / "checkpoints").iterdir())
-        # A kill just before it is removed may leave an old one.
+        # A kill just before the removal may leave an old checkpoint.
         self.assertEqual(left[-1], f"step-{STEPS:08}", f"call {at}")
         self.assertLessEqual(len(left), 2, f"call {at}")
         self.assertFalse([name for name in left if name.startswith(".")])
-        self.assertNotIn("skipped", said)  # a cut-off save hides nothing
+        self.assertNotIn("skipped", said)  # an interrupted save hides nothing
         shutil.rmtree(self.folder / name)
         for step in range(1, STEPS + 1):
             if f"going on after step {step} " in said:

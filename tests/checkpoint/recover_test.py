@@ -3,12 +3,11 @@
 
 usage: recover_test.py CHIMERA_BINARY [--kills N] [--seed S]
 
-Trains GPT-2 on four ranks under mpirun with run.recover and without any
-periodic checkpoint, and at a random moment kills one of them, or stops it, so
-that it falls silent as one whose host is gone, or lets it run out of memory. The
-others must leave a complete
-checkpoint and state.json = saved; and the resumed run must end with the bits of
-one that nobody disturbed.
+Trains GPT-2 on four ranks under mpirun with run.recover and without periodic
+checkpoints. At a random moment one rank is killed, or stopped (silent, like a
+rank whose host is gone), or runs out of memory. The others must leave a
+complete checkpoint and state.json = saved, and the resumed run must end with
+the same bits as an undisturbed one.
 """
 import argparse
 import os
@@ -24,7 +23,7 @@ import runs
 RANKS = 4
 STEPS = 60
 SETTINGS = ["run.recover=true", f"train.steps={STEPS}"]
-# How to lose a rank, and a time-out that does not keep the test waiting.
+# Ways to lose a rank, each with a timeout that keeps the test short.
 LOSSES = [("killed", signal.SIGKILL, []),
           ("stopped", signal.SIGSTOP, ["run.timeout_s=4"]),
           ("out of memory", signal.SIGUSR2, [])]
@@ -35,10 +34,11 @@ class Killer(runs.Runs):
         pass
 
     def lose(self, name, rank, wait, number, settings):
-        """Sends signal `number` to `rank` so many seconds after the first step;
-        what was said."""
+        """Send signal `number` to `rank`, `wait` seconds after the first step;
+        returns the output."""
         command = self.command(name, *SETTINGS, *settings, ranks=RANKS)
-        # Time to write; by default mpirun kills two seconds after a death.
+        # Leaves time to write: by default mpirun kills two seconds after a
+        # death.
         command[1:1] = ["--mca", "odls_base_sigkill_timeout", "5"]
         run = subprocess.Popen(command, text=True, stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, cwd=self.folder,
@@ -53,11 +53,11 @@ class Killer(runs.Runs):
     def check(self, name, rank, wait, loss):
         said = self.lose(name, rank, wait, *loss)
         state = self.state(name)
-        if state["state"] == "done":  # it came too late
+        if state["state"] == "done":  # the signal came too late
             return None
         self.assertEqual((state["state"], state["exit"]), ("saved", 75), said)
         self.assertEqual(self.steps(name), [state["step"]], said)
-        # The last step that anybody was told of, at least.
+        # At least the last step that any rank has reported.
         self.assertGreaterEqual(state["step"],
                                 max(m[0] for m in self.losses(name)), said)
         self.assertEqual(self.saved(name, state["step"]),

@@ -1,4 +1,4 @@
-"""Small runs to be stopped, damaged and continued, for the tests beside it."""
+"""Small runs to stop, damage and continue, for the tests in this folder."""
 import json
 import os
 import pathlib
@@ -35,8 +35,9 @@ MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to",
 
 
 class Runs(unittest.TestCase):
-    """A folder with a run.toml and a text, and what runs leave in it."""
-    chimera = None  # the binary; set by main
+    """A folder with a run.toml and a text, and helpers to inspect runs in it.
+    """
+    chimera = None  # path of the binary; set by main
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -63,13 +64,13 @@ class Runs(unittest.TestCase):
                                 env={**os.environ, **(env or {})})
 
     def wait_for_steps(self, name, steps):
-        """Until so many steps of a run that was just started are done."""
+        """Wait until a run that was just started has done so many steps."""
         path = self.folder / name / "metrics.jsonl"
         while not path.exists() or len(path.read_text().splitlines()) < steps:
             time.sleep(0.005)
 
     def pids(self, name):
-        """The processes of a run's ranks, by rank."""
+        """The process ids of a run's ranks, by rank."""
         run = str(self.folder / name).encode()
         found = {}
         for stat in pathlib.Path("/proc").glob("[0-9]*/environ"):
@@ -86,7 +87,7 @@ class Runs(unittest.TestCase):
         return found
 
     def faults(self, **settings):
-        """An environment in which faults.c is loaded, with its settings."""
+        """An environment that loads faults.c with these settings."""
         library = self.folder / "faults.so"
         if not library.exists():
             source = pathlib.Path(__file__).with_name("faults.c")
@@ -96,18 +97,18 @@ class Runs(unittest.TestCase):
                 **{key: str(value) for key, value in settings.items()}}
 
     def tmpfs(self, size, name="disk"):
-        """A disk of its own, of this size."""
+        """A separate disk of this size."""
         place = self.folder / name
         place.mkdir()
         made = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}",
                                "tmpfs", place])
         if made.returncode != 0:
             self.skipTest("not allowed to mount")
-        self.addCleanup(subprocess.run, ["umount", place])
+        self.addCleanup(subprocess.run, ["umount", "-l", place])
         return place
 
     def train(self, *args, code=0, env=None, **options):
-        """Runs to the end; returns what it said."""
+        """Run to the end; returns the output."""
         run = subprocess.run(self.command(*args, **options), text=True,
                              capture_output=True, timeout=300, cwd=self.folder,
                              env={**os.environ, **(env or {})})

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The command line as a script outside the project sees it.
+"""Tests the command line as a script outside the project sees it.
 
 usage: cli_test.py CHIMERA_BINARY
 """
@@ -190,7 +190,8 @@ class Simulate(Base):
         self.assertNotIn("paper", self.simulated("zb-h1", *layout))
 
     def test_what_a_run_will_take(self):
-        """The run.toml that plan writes is simulated as it was judged."""
+        """Simulating the run.toml that plan writes gives the planned figures.
+        """
         path = self.folder / "judged.toml"
         for schemes in ("chimera", "planned", "1f1b,zb-h1"):
             run = chimera(
@@ -227,7 +228,8 @@ class Simulate(Base):
         self.assertEqual(len(codes), 1, text)
 
     def test_p2p_slope_of_chimera(self):
-        """With a small delay c per hop, N = D: T grows by (3D - 5) c."""
+        """With a small delay c per hop and N = D, the makespan grows by (3D -
+        5) c."""
         for depth in (4, 8, 16):
             def makespan(p2p):
                 return json.loads(self.ok(
@@ -370,7 +372,7 @@ class Refusals(Base):
         self.assertGreaterEqual(len(data["violations"]), 3)
 
     def test_check_prints_the_cycle(self):
-        # Each worker sends before it posts what the other one sends.
+        # Each worker sends before it posts the receive of the other's message.
         lists = ["worker 0: 0F0 0SF0>1 1RF1@1<1 1F1@1 1B1@1 0RB0<1 0B0 "
                  "1SB1@1>1 0G 1G 0U 1U@1 N",
                  "worker 1: 0F1@1 0SF1@1>0 1RF0<0 1F0 1B0 0RB1@1<0 0B1@1 "
@@ -386,7 +388,8 @@ class Refusals(Base):
 
 
 class HostileFiles(Base):
-    """Any bytes: exit 2 with a reason, no crash, memory bounded."""
+    """Any bytes give exit code 2 with a reason, no crash, and bounded memory.
+    """
 
     def hostile(self, name, text, limit_mb=400):
         return self.refused("check", self.file(name, text), limit_mb=limit_mb)
@@ -495,7 +498,7 @@ class Help(Base):
 
 
 class Readme(Base):
-    """What README prints is what chimera says."""
+    """The output that README shows is what chimera prints."""
     README = (ROOT / "README.md").read_text() if (ROOT / "README.md").exists() \
         else ""
 

@@ -1,4 +1,4 @@
-"""report and watch as scripts see them; tests/page/ looks at what they draw."""
+"""report and watch as scripts see them; tests/page/ tests their pages."""
 from program import Base, chimera, unittest
 
 CONFIG = """[model]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`chimera plan` as a script outside the project sees it.
+"""Tests `chimera plan` as a script outside the project sees it.
 
 usage: plan_cli_test.py CHIMERA_BINARY
 """

@@ -1,4 +1,4 @@
-"""The binary under test, and what its tests share."""
+"""The binary under test, and helpers for its tests."""
 import os
 import pathlib
 import re
@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 CHIMERA = os.path.abspath(sys.argv.pop(1))
-# A sanitizer reserves terabytes of address space, so it cannot be limited.
+# A sanitizer reserves terabytes of address space, so no limit can be set.
 LIMITED = not os.environ.get("CHIMERA_SANITIZED")
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -25,7 +25,7 @@ def chimera(*args, stdin=None, limit_mb=None):
 
 
 def profile(sizes=(1,), machine=""):
-    """A profile.toml whose blocks take a millisecond a sample."""
+    """A profile.toml whose blocks take one millisecond per sample."""
     times = list(sizes)
     return f"""
 [machine]
@@ -64,7 +64,8 @@ class Base(unittest.TestCase):
         return run.stdout
 
     def refused(self, *args, **options):
-        """The codes and the text of what was refused with exit code 2."""
+        """The error codes and the text of a command that is refused with exit
+        code 2."""
         run = chimera(*args, **options)
         self.assertEqual(run.returncode, 2, (args, run.stdout, run.stderr))
         self.assertNotIn("internal error", run.stderr)

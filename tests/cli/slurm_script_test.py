@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`chimera init slurm`: the batch scripts that it writes.
+"""Tests the batch scripts that `chimera init slurm` writes.
 
 usage: slurm_script_test.py CHIMERA_BINARY
 """
@@ -37,7 +37,7 @@ class InitSlurm(Base):
         return dict(re.findall(r"^#SBATCH --([\w-]+)=(.*)$", script, re.M))
 
     def arguments(self, script, job):
-        """What srun is given when bash runs the script."""
+        """The arguments that srun gets when bash runs the script."""
         self.file("srun", "#!/bin/sh\nprintf '%s\\n' \"$@\"\n").chmod(0o755)
         run = subprocess.run(
             ["bash"], input=script, text=True, capture_output=True, check=True,
@@ -57,7 +57,7 @@ class InitSlurm(Base):
             "distribution": "block", "cpus-per-task": "6",
             "time": "1-02:00:00", "signal": "USR1@300",
             "open-mode": "append", "output": "%x-%j.log"})
-        # sbatch reads no option behind the first command.
+        # sbatch ignores options after the first command.
         self.assertNotIn("#SBATCH", script[script.index("\nset -eu"):])
         options = self.options(self.script())
         self.assertEqual((options["nodes"], options["cpus-per-task"]),
@@ -75,8 +75,8 @@ class InitSlurm(Base):
             "train.threads=3", "--run-dir", "runs/run-12", "--resume"])
 
     def requeues(self, before, srun):
-        """Whether the script requeues its job, with `before` in state.json when
-        it starts, and the run's work done by the shell command `srun`."""
+        """True if the script requeues its job, with `before` in state.json at
+        its start and the shell command `srun` in place of the run."""
         run_dir = self.folder / "mine-12"
         run_dir.mkdir(exist_ok=True)
         (run_dir / "state.json").write_text(before)
@@ -131,7 +131,8 @@ class InitSlurm(Base):
                 self.folder.glob("*.sh")}
         for name, job in jobs.items():
             copies, depth = re.search(r"_(\d+)w(\d+)d", name).groups()
-            tasks = str(int(copies) * int(depth))  # one a node, as there
+            # One per node, as in the script.
+            tasks = str(int(copies) * int(depth))
             options = self.options(job)
             self.assertEqual((options["ntasks"], options["nodes"]),
                              (tasks, tasks), name)
@@ -164,7 +165,8 @@ class InitSlurm(Base):
             self.assertEqual(set(codes), {code}, override)
 
     def test_ties_of_a_model_to_be_read_are_left_to_the_run(self):
-        """Only the directory says, and it need not be here."""
+        """Only the model's directory says whether weights are tied, and it may
+        be elsewhere."""
         def refused(*flags):
             return self.refused("init", "slurm", "-c", config, *flags)[0]
         for flags, wrong in ([], "true"), (["--tied"], "false"):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`chimera tokenize` as a script outside the project sees it.
+"""Tests `chimera tokenize` as a script outside the project sees it.
 
 usage: tokenize_test.py CHIMERA_BINARY
 """
@@ -60,7 +60,7 @@ class Tokenize(Base):
         (self.folder / "d").mkdir()
         self.file("d/1.txt.gz", gzip.compress(b"on") + gzip.compress(b"e"))
         self.file("d/2.jsonl.gz", gzip.compress(b'{"text": "two"}\n'))
-        # A frame of zstd that stores its bytes as they are.
+        # A zstd frame that stores its bytes uncompressed.
         self.file("d/3.txt.zst",
                   bytes.fromhex("28b52ffd2005290000") + b"three")
         ids, _ = self.tokenize(self.folder / "d")

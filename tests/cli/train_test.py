@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Training as a script outside the project sees it.
+"""Tests training as a script outside the project sees it.
 
 usage: train_test.py CHIMERA_BINARY
 """
@@ -46,7 +46,7 @@ weight_grad_ms = [1]
 
 
 def keep_one_token_type(weights):
-    """The BERT in this directory as if made with type_vocab_size = 1."""
+    """Change the BERT in this directory to type_vocab_size = 1."""
     config = json.loads((weights / "config.json").read_text())
     (weights / "config.json").write_text(
         json.dumps(config | {"type_vocab_size": 1}))
@@ -150,7 +150,7 @@ class Calibrate(Base):
         self.assertRegex(profile, r"(?m)^cores = 1$")
 
     def test_a_tied_model_that_is_read(self):
-        """Its directory says that the schedule's tied sum is right."""
+        """The model's directory says that the schedule's tied sum is right."""
         self.trained()
         order = self.folder / "tied.sched"
         made = self.chimera("schedule", "1f1b", "--depth", 2, "--micros", 2,
@@ -514,7 +514,8 @@ class Schedules(Base):
             self.run_dir / "weights/model.safetensors").read_bytes())
 
     def test_what_cannot_be_planned_again(self):
-        self.refused("E574", "schedule.replan_after=2")  # chimera's own order
+        # Chimera's order is fixed.
+        self.refused("E574", "schedule.replan_after=2")
         path = self.folder / "other.sched"
         made = self.chimera("schedule", "1f1b", "--depth", 4, "--micros", 4,
                             "--format", "sched", "-o", path)
@@ -536,7 +537,7 @@ class Schedules(Base):
         return path
 
     def test_a_later_order_does_the_same_work(self):
-        """Which backwards are split is settled before the first step."""
+        """Which backwards are split is decided before the first step."""
         path = self.folder / "later.sched"
         planned = ["schedule.replan_after=2", f'schedule.file="{path}"',
                    "schedule.scheme=planned", "schedule.micros=8",

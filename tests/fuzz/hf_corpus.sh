@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Seeds for the fuzzers of Hugging Face files: small sound ones of each kind.
+# Writes seeds for the fuzzers of Hugging Face files: small valid files.
 #   hf_corpus.sh FOLDER      makes FOLDER/safetensors and FOLDER/json
 set -euo pipefail
 mkdir -p "$1/safetensors" "$1/json"

@@ -1,5 +1,5 @@
-// Any bytes as config.json and as model.safetensors.index.json. What is read
-// must come back equal from what is written of it.
+// Reads any bytes as config.json and as model.safetensors.index.json. What is
+// accepted must be read back equal after it is written.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

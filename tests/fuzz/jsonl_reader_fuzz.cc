@@ -1,6 +1,6 @@
-// Any bytes into the readers of JSONL data. Mistakes are few and bounded; what
-// is read stays in the ranges that a model relies on, and never grows beyond
-// the text it came from.
+// Reads any bytes as JSONL data. The number of mistakes is bounded; accepted
+// samples stay in the ranges that a model relies on, and never take more memory
+// than the text.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

@@ -1,6 +1,6 @@
-// Any bytes as a checkpoint's manifest.json. What is read must come back equal
-// from its own text. The hash at the end is put right first: else nothing but
-// it would be tried.
+// Reads any bytes as a checkpoint's manifest.json. What is accepted must be
+// read back equal after it is written. The hash at the end is corrected first;
+// otherwise only the hash check would be fuzzed.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

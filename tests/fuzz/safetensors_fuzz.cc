@@ -1,5 +1,5 @@
-// Any bytes as a .safetensors file. What is read must tile the data that is
-// there, and come back equal from a file that is written of it.
+// Reads any bytes as a .safetensors file. Accepted tensors must tile the file's
+// data, and be read back equal after they are written.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Any bytes into the schedule readers. What is read must survive validation;
-// what validates must come back from every text form as it was, lower and
-// simulate without a failed check.
+// Reads any bytes as a schedule. validate must handle what is accepted; a valid
+// schedule must be read back equal from every text form, and be lowered and
+// simulated without a failed check.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

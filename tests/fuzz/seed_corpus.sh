@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Seeds for the readers' fuzzer: small schedules of every scheme in every form.
+# Writes seeds for the schedule fuzzer: small schedules in every form.
 #   seed_corpus.sh CHIMERA_BINARY FOLDER
 set -euo pipefail
 chimera="$1"

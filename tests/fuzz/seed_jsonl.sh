@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Seeds for the JSONL readers' fuzzer: texts, prepared samples of seq = 8, and
+# Writes seeds for the JSONL fuzzer: texts, prepared samples of seq = 8, and
 # small mistakes in both.
 #   seed_jsonl.sh FOLDER
 set -euo pipefail

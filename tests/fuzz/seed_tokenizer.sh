@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Seeds for the fuzzer of tokenizer files: small sound ones of each kind.
+# Writes seeds for the tokenizer fuzzer: small valid files of each kind.
 #   seed_tokenizer.sh FOLDER
 set -euo pipefail
 folder="$1"

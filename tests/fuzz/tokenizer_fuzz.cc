@@ -1,6 +1,6 @@
-// Any bytes as tokenizer.json, vocab.json, merges.txt, vocab.txt and
-// tokenizer_config.json. What is read makes a tokenizer that encodes any bytes,
-// and gives them back where it is byte-level and knows all bytes.
+// Reads any bytes as tokenizer.json, vocab.json, merges.txt, vocab.txt and
+// tokenizer_config.json. An accepted tokenizer must encode any bytes, and
+// decode them again if it is byte-level and knows all bytes.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -35,7 +35,7 @@ std::vector<TokenId> try_out(const TokenizerSpec& spec, std::string_view text) {
   return ids;
 }
 
-// All bytes, and the merges of the input that can be made of them.
+// A vocabulary of all bytes, and those merges of the input that it allows.
 void try_merges(std::string_view text) {
   const auto merges = chimera::parse_merges(text, "fuzz");
   if (!merges) return;

@@ -4,12 +4,12 @@
 usage: fault_test.py CHIMERA_BINARY [--all] [--repeats N] [--jobs N]
                      [--only WORD]... [--list] [--keep]
 
-Each case trains four emulated workers under mpirun, lets one action dominate
-the step, and then kills a rank, stops it, or cuts the link between two hosts
-(network namespaces of this machine). It must find that the whole job is gone
-soon after the deadline, that every survivor said whom it lost and what it was
-doing, and that the run directory tells the same. Without --all, a part of the
-matrix that has every fault and every action. 77 = skipped.
+Each case trains four emulated workers under mpirun with one action that
+dominates the step, and then kills a rank, stops it, or cuts the link between
+two hosts (network namespaces of this machine). The whole job must end soon
+after the deadline, every survivor must say whom it lost and what it was doing,
+and the run directory must say the same. Without --all, a subset that has every
+fault and every action. 77 = skipped.
 """
 import argparse
 import concurrent.futures
@@ -32,12 +32,12 @@ import uuid
 
 RANKS = 4
 TIMEOUT_S = 4     # run.timeout_s
-GRACE_S = 5       # on top of it, until the last process is gone
-START_S = 60      # four processes that load libtorch on a busy machine
+GRACE_S = 5       # after the deadline, until the last process has ended
+START_S = 60      # four processes load libtorch on a busy machine
 RECORDER = pathlib.Path(__file__).with_name("rank_recorder.py").resolve()
 MARK = "CHIMERA_FAULT_TEST"  # in the environment of all processes of a case
 
-# What makes one action the longest by far; all else takes 2 ms.
+# Settings that make one action by far the longest; all others take 2 ms.
 ACTIONS = {
     "forward": {"forward_ms": "[150]"},
     "backward": {"input_grad_ms": "[100]", "weight_grad_ms": "[100]"},
@@ -62,7 +62,7 @@ steps = {steps}
 timeout_s = {timeout}
 """
 
-# mpirun's way to the other host, in place of ssh: [options] HOST COMMAND...
+# Replaces ssh as mpirun's way to the other host: [options] HOST COMMAND...
 AGENT = """#!/bin/sh
 while [ "${{1#-}}" != "$1" ]; do shift; done
 shift
@@ -70,9 +70,9 @@ exec ip netns exec {there} unshare --uts sh -c \
 'hostname b; exec sh -c "$*"' sh "$@"
 """
 
-# Else mpirun and the daemon beyond a cut link wait for each other for 8 min. It
-# must find out before the ranks end: once it has sent an order which nobody
-# acknowledges, TCP sends no keepalives.
+# Without these settings mpirun and the daemon beyond a cut link wait 8 minutes
+# for each other. mpirun must notice before the ranks end: while sent data is
+# unacknowledged, TCP sends no keepalives.
 KEEPALIVE = {"oob_tcp_keepalive_time": 1, "oob_tcp_keepalive_intvl": 1,
              "oob_tcp_keepalive_probes": 2}
 
@@ -81,8 +81,8 @@ KEEPALIVE = {"oob_tcp_keepalive_time": 1, "oob_tcp_keepalive_intvl": 1,
 class Case:
     fault: str   # kill, stop; down, drop: ways to cut the link; dump
     action: str
-    victim: int = -1  # none if the link is cut
-    hosts: int = 1    # two talk by TCP, one through shared memory
+    victim: int = -1  # -1 if the link is cut
+    hosts: int = 1    # 2: TCP between them; 1: shared memory
 
     def __str__(self):
         whom = f" of rank {self.victim}" if self.victim >= 0 else ""
@@ -101,8 +101,8 @@ def all_cases():
             [Case("dump", "backward", 2)])
 
 
-# Every fault with two actions or more, every action with two faults or more,
-# rank 0 and others.
+# A subset: every fault with at least two actions, every action with at least
+# two faults, rank 0 and others.
 COVERING = [
     Case("kill", "forward", 0),
     Case("kill", "sum", 1),
@@ -161,8 +161,12 @@ class Network:
             run("ip", "netns", "exec", self.near, "iptables", "-A", chain, flag,
                 self.near, "-j", "DROP")
 
+    def join(self):
+        """Undoes cut("down")."""
+        run("ip", "-n", self.near, "link", "set", self.near, "up")
+
     def launch(self, folder):
-        """What to put before mpirun, and its options."""
+        """The command before mpirun, and mpirun's options."""
         agent = write_script(folder / "agent", AGENT.format(there=self.far))
         here = ["ip", "netns", "exec", self.near, "unshare", "--uts",
                 "sh", "-c", 'hostname a; exec "$@"', "sh"]
@@ -214,7 +218,7 @@ class Job:
         before, options = (self.network.launch(self.folder) if self.network
                            else ([], []))
         name, value = self.mark.decode().split("=")
-        # What a killed mpirun leaves behind goes with the folder.
+        # Files that a killed mpirun leaves behind are removed with the folder.
         options += mca({"btl_vader_backing_directory": self.folder})
         with open(self.folder / "mpirun.out", "wb") as out:
             self.mpirun = subprocess.Popen(
@@ -227,12 +231,12 @@ class Job:
                 start_new_session=True)
 
     def processes(self):
-        self.mpirun.poll()  # so that it does not stay as a zombie
+        self.mpirun.poll()  # collects it, so that no zombie stays
         return [int(entry) for entry in os.listdir("/proc")
                 if entry.isdigit() and is_marked(entry, self.mark)]
 
     def wait_until_gone(self, seconds):
-        """How long it took; None if it did not happen."""
+        """How long it took; None if processes are left."""
         start = time.monotonic()
         while self.processes():
             if time.monotonic() - start > seconds:
@@ -281,7 +285,7 @@ class Job:
         return f"rank {rank} ({self.host(rank)}, worker {rank})"
 
     def show(self):
-        """All that was written, for whoever has to find out why."""
+        """Print all logs of a failed case."""
         files = ["mpirun.out", "run/state.json"]
         files += [f"rank.{rank}.{kind}" for rank in range(RANKS)
                   for kind in ("code", "err")]
@@ -291,10 +295,10 @@ class Job:
             print(f"    {name}:" + "".join(f"\n      {line}" for line in lines))
 
 
-# ---- What is asked of a run that lost a rank. Each yields complaints.
+# ---- Checks of a run that lost a rank. Each yields complaints.
 
-# Messages and computations belong to a stage and a micro-batch, a sum to a
-# group, an update to a stage, a vote to nothing.
+# Messages and computations name a stage and a micro-batch, a sum its group, an
+# update its stage, a vote nothing.
 DOING = re.compile(
     r"step (\d+), (?:"
     r"(?:forward|backward|input gradient|weight gradient|recomputation|"
@@ -309,7 +313,7 @@ def error_lines(job, rank):
 
 
 def check_words(job, survivor, lost):
-    """One line that says who lost whom while doing what."""
+    """One line says who lost whom while doing what."""
     lines = error_lines(job, survivor)
     if len(lines) != 1:
         yield f"rank {survivor} wrote {len(lines)} error lines, not one"
@@ -326,7 +330,8 @@ def check_words(job, survivor, lost):
 
 
 def check_codes(job, survivors):
-    """5 or 6; but once one has ended, mpirun may kill the others first."""
+    """Exit code 5 or 6; once one rank has ended, mpirun may kill the others
+    first."""
     codes = {rank: job.code(rank) for rank in survivors}
     if not set(codes.values()) <= {5, 6, 128 + signal.SIGKILL}:
         yield f"exit codes {codes}, not 5 or 6"
@@ -335,7 +340,7 @@ def check_codes(job, survivors):
 
 
 def check_flight(job, survivor, oldest_end):
-    """The last actions, newest last, up to the step that was cut short."""
+    """The last actions are listed, newest last, up to the interrupted step."""
     name = f"run/flight/rank_{survivor}.txt"
     # "  0.216091 s ago: step 4, update of stage 3"
     steps = [int(step) for step in re.findall(r"^\s*(?:.* ago: )?step (\d+), ",
@@ -356,8 +361,8 @@ def check_state(job, survivors):
         return
     if state.get("state") != "failed" or state.get("exit") not in (5, 6):
         yield f"state.json says {state}"
-    # The steps that are done: no fewer than rank 0 has told of (a vote may have
-    # reached it alone), and none that a survivor was still in.
+    # The steps that are done: at least those that rank 0 reported (a vote may
+    # have reached rank 0 only), and none that a survivor was still in.
     during = [int(match[1]) for rank in survivors
               for line in error_lines(job, rank)
               if (match := DOING.search(line))]
@@ -383,7 +388,7 @@ def check_survivors(job, case):
 # ---- Cases
 
 def hit(job, case, random_numbers):
-    """The fault, somewhere in a step."""
+    """Cause the fault at a random time within a step."""
     step_s = job.metrics()[-1]["step_s"]
     time.sleep(random_numbers.uniform(0, step_s))
     if case.fault in CUTS:
@@ -393,7 +398,7 @@ def hit(job, case, random_numbers):
 
 
 def lose(job, case, chimera, random_numbers):
-    """Complaints, and how long it took until all were gone."""
+    """Complaints, and the time until all processes were gone."""
     job.start(chimera, case.action, steps=100_000)
     if not job.wait_for_steps(2):
         return ["the run did not start"], None
@@ -408,7 +413,7 @@ def lose(job, case, chimera, random_numbers):
 
 
 def dump(job, case, chimera, _):
-    """SIGQUIT writes the flight of one rank, which goes on."""
+    """SIGQUIT writes the flight recorder of one rank, which continues."""
     steps = 6
     job.start(chimera, case.action, steps)
     if not job.wait_for_steps(2):
@@ -429,7 +434,7 @@ def dump(job, case, chimera, _):
 
 
 def run_case(case, repeat, options):
-    """Whether it went well. Prints one line, and everything if it did not."""
+    """True if the case passed. Prints one line, and all logs if it failed."""
     random_numbers = random.Random(f"{case} {repeat}")
     folder = pathlib.Path(tempfile.mkdtemp(prefix="cf"))
     with contextlib.ExitStack() as stack:
@@ -492,7 +497,7 @@ def main():
         print(*cases, sep="\n")
         return
     skip_unless_possible()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # as Ctrl-C does
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends like Ctrl-C
     work = [(case, repeat) for repeat in range(options.repeats)
             for case in cases]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
@@ -500,7 +505,7 @@ def main():
             went_well = list(pool.map(
                 lambda item: run_case(*item, options), work))
         except BaseException:
-            pool.shutdown(cancel_futures=True)  # what runs clears up
+            pool.shutdown(cancel_futures=True)  # running cases clean up
             raise
     print(f"{sum(went_well)} of {len(work)} cases passed")
     sys.exit(0 if all(went_well) and work else 1)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Training with a process for each rank, as launchers start it.
+"""Training with one process per rank, as launchers start it.
 
 usage: launch_test.py CHIMERA_BINARY
-Exit code 77: skipped, as there is no mpirun.
-CHIMERA_PYTHON, if set, is a Python whose torchrun is tried too.
+Exit code 77: skipped, because there is no mpirun.
+CHIMERA_PYTHON, if set, is a Python whose torchrun is tested too.
 """
 import json
 import os
@@ -22,21 +22,21 @@ import time
 import unittest
 
 CHIMERA = pathlib.Path(sys.argv.pop(1)).resolve()
-LIBRARY = "libchimera_commands.so"  # beside it
+LIBRARY = "libchimera_commands.so"  # beside the binary
 HOST = socket.gethostname()
 
-# Nothing of a launcher that this test itself may run under.
+# Variables of a launcher under which this test itself may run are removed.
 LAUNCHERS = ("OMPI_", "PMIX_", "PMI_", "PRTE_", "SLURM_", "TORCHELASTIC_")
 ENVIRONMENT = {name: value for name, value in os.environ.items()
                if not name.startswith(LAUNCHERS) and
                name not in ("LOCAL_RANK", "MASTER_ADDR", "WORLD_SIZE")}
-# More ranks than cores is what is tested; root may be all there is.
+# The tests run more ranks than cores, possibly as root.
 MPI_ENVIRONMENT = ENVIRONMENT | {
     "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_mpi_yield_when_idle": "1"}
 MPIRUN = ("mpirun", "--oversubscribe", "--bind-to", "none")
-# As soon as one rank has failed mpirun kills the others, a few milliseconds
-# later. These let each end by itself, so that its exit code can be seen.
+# By default mpirun kills the other ranks milliseconds after one has failed.
+# These options let each rank end by itself, so that its exit code is visible.
 PATIENT = ("--mca", "orte_abort_on_non_zero_status", "0",
            "--mca", "orte_allowed_exit_without_sync", "1")
 
@@ -82,9 +82,9 @@ timeout_s = 60
 TEXT = "It was the best of times, it was the worst of times. "
 FOREVER = "train.steps=1000000"
 
-# Starts a rank; leaves its process id and exit code in the folder $0. What is
-# sent to the rank's process group is for the rank, not for this shell. A file
-# that grows too large is to be an error, not a signal.
+# Starts a rank and writes its process id and exit code to the folder $0.
+# Signals to the process group are meant for the rank, so this shell ignores
+# them. A file that grows too large must be an error, not a signal.
 RANK = """
 trap : INT TERM USR1
 trap '' XFSZ
@@ -104,7 +104,7 @@ def wait_until(what, is_true, seconds=40):
 
 
 class Job:
-    """chimera under mpirun; what each rank said, and its exit code."""
+    """chimera under mpirun, with the output and exit code of each rank."""
 
     def __init__(self, folder, parts, flags):
         self.folder = folder
@@ -119,7 +119,7 @@ class Job:
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def wait(self, seconds=60):
-        """Returns itself, ended."""
+        """Wait for the end and return self."""
         try:
             self.mpirun.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -131,7 +131,7 @@ class Job:
         return int((self.folder / f"pid.{rank}").read_text())
 
     def codes(self):
-        """{rank: exit code}; a rank that mpirun has killed has none."""
+        """{rank: exit code}, without ranks that mpirun has killed."""
         return {int(path.suffix[1:]): int(path.read_text() or -1)
                 for path in self.folder.glob("code.*")}
 
@@ -140,7 +140,7 @@ class Job:
         return path.read_text() if path.exists() else ""
 
     def said(self, stream="stderr"):
-        """{rank: text} of those that have said anything."""
+        """{rank: text} of the ranks that printed anything."""
         ranks = range(len(list(self.folder.glob("1/rank.*"))))
         return {rank: self.says(rank, stream) for rank in ranks
                 if self.says(rank, stream)}
@@ -154,7 +154,7 @@ class Job:
         return "".join(texts) + log
 
     def end(self):
-        """However the test went."""
+        """Clean up, however the test ended."""
         if self.mpirun.poll() is not None:
             return
         for path in self.folder.glob("pid.*"):
@@ -188,19 +188,20 @@ class Base(unittest.TestCase):
         return path
 
     def train(self, *settings, config=None, chimera=CHIMERA):
-        """The command line."""
+        """The command line of a run."""
         sets = [word for pair in settings for word in ("--set", pair)]
         return [chimera, "train", "-c", config or self.emulated, "--run-dir",
                 self.run_dir, *sets]
 
     def alone(self, *arguments, **environment):
-        """A process of its own."""
+        """Run one process without a launcher."""
         return subprocess.run([*map(str, arguments)], text=True, timeout=60,
                               capture_output=True, cwd=self.folder,
                               env=ENVIRONMENT | environment)
 
     def start(self, *parts, flags=PATIENT):
-        """mpirun of several parts: (options of mpirun, command line)."""
+        """Start mpirun with several parts: (options of mpirun, command line).
+        """
         self.num_jobs += 1
         job = Job(self.folder / f"job{self.num_jobs}", parts, flags)
         self.addCleanup(job.end)
@@ -227,7 +228,8 @@ class Base(unittest.TestCase):
                          job.story())
 
     def refused(self, job, ranks, code=2):
-        """All ranks alike, and nothing was made. What rank 0 has said."""
+        """Check that all ranks refuse alike and write nothing; return rank 0's
+        text."""
         job.wait()
         self.assert_codes(job, ranks, code)
         self.assertEqual(job.said("stdout"), {})
@@ -245,7 +247,7 @@ class Trains(Base):
         self.assert_codes(job, 4, 0)
         self.assertEqual(job.mpirun.returncode, 0)
 
-        # One run directory, and the one who tells of it is rank 0.
+        # There is one run directory, and rank 0 names it.
         (made,) = (self.folder / "runs").iterdir()
         self.assertEqual(job.said("stdout"), {0: f"runs/{made.name}\n"})
         self.assertEqual(list(job.said()), [0])
@@ -280,7 +282,7 @@ class Trains(Base):
                 [json.loads(line)[key]
                  for key in ("step", "loss", "grad_norm", "lr", "tokens")]
                 for line in lines])
-            # Of all ranks, and as many: only their times differ.
+            # The events of all ranks, equally many: only their times differ.
             slices.append(sorted(
                 (event["pid"], event["name"])
                 for event in json.loads((run / "trace.json").read_text())
@@ -320,12 +322,12 @@ class Launchers(Base):
         train = self.train("schedule.width=2")
         patient = self.start_ranks(3, *train)
         self.refused(patient, 3)
-        # An mpirun that kills the others comes too late to silence them.
+        # A default mpirun kills the others too late to silence them.
         plain = self.start_ranks(3, *train, flags=()).wait()
         self.assertEqual(plain.mpirun.returncode, 2, plain.story())
         self.assertFalse(self.run_dir.exists())
         for job in (patient, plain):
-            for rank in range(3):  # each may have a log of its own
+            for rank in range(3):  # each may have a separate log
                 self.assertEqual(
                     job.says(rank),
                     f"error[E571] rank {rank} ({HOST}): 3 MPI ranks, but width "
@@ -354,13 +356,13 @@ class Launchers(Base):
         self.assertIn('error[E571]: run.transport = "mpi" needs a launcher',
                       text)
         self.assertIn(instead, text)
-        # A mistake in the file does not hide it.
+        # A mistake in the file does not hide the missing launcher.
         text = self.refused_alone("train.stepz=1", WORLD_SIZE="2",
                                   TORCHELASTIC_RUN_ID="none")
         self.assertIn("error[E571]: torchrun", text)
 
     def test_a_launcher_of_one_process_is_as_a_shell(self):
-        # In a batch script SLURM_NTASKS is that of the job.
+        # In a batch script SLURM_NTASKS counts the tasks of the job.
         for environment in (
                 {"TORCHELASTIC_RUN_ID": "none", "WORLD_SIZE": "1"},
                 {"SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "1"},
@@ -433,11 +435,11 @@ class Handshake(Base):
                 f"({HOST}) has {needed}; hint: {hint}\n")
 
     def pattern(self, text):
-        """For a whole line; NUMBER stands for any hash."""
+        """A pattern for a whole line; NUMBER stands for any hash."""
         return "(?m)^" + re.escape(text).replace("NUMBER", "[0-9a-f]{16}")
 
     def another_binary(self, name, patch):
-        """A copy with other bytes in the library."""
+        """A copy of the program with other bytes in the library."""
         folder = self.folder / name
         folder.mkdir()
         shutil.copy(CHIMERA, folder)
@@ -447,7 +449,7 @@ class Handshake(Base):
         return folder / CHIMERA.name
 
     def note_of_build_id(self):
-        """Head of the ELF note NT_GNU_BUILD_ID (3), and its 20 bytes."""
+        """The header of the ELF note NT_GNU_BUILD_ID (3), and its 20 bytes."""
         head = b"".join(number.to_bytes(4, sys.byteorder)
                         for number in (4, 20, 3)) + b"GNU\0"
         library = (CHIMERA.parent / LIBRARY).read_bytes()
@@ -461,7 +463,7 @@ class Handshake(Base):
         other_version = ("8" if version[0] == "9" else "9") + version[1:]
         rebuilt = self.another_binary("rebuilt",
                                       (head + build, head + other_build))
-        # Compilers write so short a text as numbers, the first of 4 bytes.
+        # Compilers store so short a text as numbers, the first of 4 bytes.
         newer = self.another_binary("newer", (version[:4].encode(),
                                               other_version[:4].encode()))
         config = self.write("four.toml", GPT2.format(depth=4))
@@ -483,7 +485,7 @@ class Handshake(Base):
                          "install one version everywhere"))
         self.assertEqual(list(job.said()), [0])
 
-    # Two orders of one scheme; names and sizes are the same.
+    # Two orders of one scheme with the same names and sizes.
     EAGER, LATE = ("""chimera-schedule-1
 scheme gpipe
 depth 2
@@ -496,14 +498,14 @@ worker 1: 1F0 %s 1B1 1B2 1B3
 """ % order for order in ("1B0 1F1 1F2 1F3", "1F1 1F2 1F3 1B0"))
 
     def test_files_of_one_name(self):
-        """Each rank in a directory of its own, with the same command line."""
+        """Each rank runs in a separate directory with the same command line."""
         where = [self.folder / f"host{rank}" for rank in range(4)]
         for folder in where:
             self.write(f"{folder.name}/a.sched", self.EAGER)
             self.write(f"{folder.name}/text.txt", TEXT * 80)
         self.write("host1/a.sched", self.LATE)
         self.write("host2/text.txt", TEXT * 79)
-        # As long, but not the same.
+        # A file of the same length with other contents.
         self.write("host3/text.txt", TEXT.upper() * 80)
         config = self.write("file.toml", GPT2.format(depth=2).replace(
             'depth = 2\nmicros = 4\n', 'file = "a.sched"\nwidth = 2\n'))
@@ -547,7 +549,8 @@ worker 1: 1F0 %s 1B1 1B2 1B3
         self.assertEqual(list(job.said()), [0])
 
     def test_a_data_file_is_read_through_by_one_rank(self):
-        """The others find the same samples, so the same file."""
+        """The others read the same samples, so they trust that the file is the
+        same."""
         ids = struct.pack("<999H", *[300] * 999)
         (self.folder / "ids.bin").write_bytes(ids)
         job = self.start_ranks(2, *self.train("data.path=ids.bin",
@@ -556,7 +559,8 @@ worker 1: 1F0 %s 1B1 1B2 1B3
                          rf"^on rank 0 \({HOST}\):\nerror\[E505\].*id 300.*\n$")
 
     def test_a_mistake_of_some_ranks(self):
-        """Those of all; the code is that of the gravest."""
+        """The mistakes of all ranks are reported; the gravest one sets the exit
+        code."""
         one = ("-n", 1)
         job = self.start(
             (one, self.train('data.path="/nowhere"', config=self.gpt2)),
@@ -586,7 +590,7 @@ worker 1: 1F0 %s 1B1 1B2 1B3
 
 class Speed(Base):
     def test_mfu_is_that_of_all_ranks(self):
-        """mpirun binds two ranks to a core each: the peak is that of both."""
+        """mpirun binds two ranks to one core each: the peak counts both."""
         config = self.write("large.toml", GPT2.format(depth=2).replace(
             "hidden = 16", "hidden = 512").replace("seq = 16", "seq = 128"))
         self.write("text.txt", TEXT * 2000)
@@ -622,7 +626,7 @@ class Signals(Base):
     def test_usr1_ends_after_the_step(self):
         job = self.start_training("run.transport=mpi", "schedule.width=2",
                                   ranks=4)
-        job.mpirun.send_signal(signal.SIGUSR1)  # which forwards it
+        job.mpirun.send_signal(signal.SIGUSR1)  # mpirun forwards it
         job.wait()
         self.assert_codes(job, 4, 130)
         self.assert_ended_after_a_step(job)
@@ -630,9 +634,9 @@ class Signals(Base):
                                            "step"), 1)
 
     def test_ctrl_c_and_a_kill_of_mpirun(self):
-        """It sends SIGTERM, and SIGKILL a second later: time enough for a step
-        of 10 ms, but not for MPI_Finalize, which waits for mpirun. So there are
-        no exit codes."""
+        """mpirun sends SIGTERM, and SIGKILL a second later: enough time for a
+        step of 10 ms, but not for MPI_Finalize, which waits for mpirun. There
+        are no exit codes, therefore."""
         for end in (signal.SIGINT, signal.SIGTERM):
             with self.subTest(end.name):
                 self.run_dir = self.folder / end.name
@@ -654,9 +658,9 @@ class Signals(Base):
         self.assertEqual(lines[-1], "the last one is under way")
         self.assertGreater(len(lines), 10)
         self.assertEqual(os.listdir(flight), ["rank_1.txt"])
-        self.wait_for_steps(len(self.steps()) + 3)  # and it goes on
+        self.wait_for_steps(len(self.steps()) + 3)  # it continues
         self.assertIsNone(job.mpirun.poll())
-        os.kill(job.pid(1), signal.SIGUSR1)  # one is enough
+        os.kill(job.pid(1), signal.SIGUSR1)  # one rank is enough
         job.wait()
         self.assert_codes(job, 2, 130)
         self.assert_ended_after_a_step(job)
@@ -671,11 +675,12 @@ class Failures(Base):
         self.assertEqual(list(job.said()), [0])
 
     def limit_files(self, job, size):
-        """From now on no file of rank 0 can be longer: its disk is full."""
+        """Limit the file size of rank 0 from now on, as if its disk were full.
+        """
         resource.prlimit(job.pid(0), resource.RLIMIT_FSIZE, (size, size))
 
     def test_a_limit_of_file_sizes_is_as_a_full_disk(self):
-        """Though it comes with a signal that kills, SIGXFSZ."""
+        """Exceeding the limit raises SIGXFSZ, which must not kill the run."""
         train = self.train("run.trace=true", "train.steps=50",
                            "run.log_every=50")
         run = self.alone("sh", "-c", 'ulimit -f 20; exec "$@"', "sh", *train)
@@ -684,7 +689,7 @@ class Failures(Base):
         self.assertEqual((state["state"], state["exit"]), ("failed", 8))
 
     def test_a_disk_that_is_full_at_a_step(self):
-        """Training goes on, and the run says so at its end."""
+        """Training continues, and the run reports the full disk at its end."""
         job = self.start_ranks(4, *self.train("train.steps=60",
                                               "schedule.width=2"))
         self.wait_for_steps(5)
@@ -697,7 +702,8 @@ class Failures(Base):
         self.assertEqual(job.says(0).count("warning"), 1)
         self.assertEqual(self.state(),
                          {"state": "failed", "step": 60, "exit": 8})
-        # Whole lines, in order; a short one may fit where a long one did not.
+        # Lines are whole and in order; a short one may fit where a long one did
+        # not.
         steps = [json.loads(line)["step"]
                  for line in metrics.read_text().splitlines()]
         self.assertEqual(steps[:5], [1, 2, 3, 4, 5])
@@ -718,9 +724,9 @@ class Failures(Base):
                                         "exit": 8})
 
     def test_a_run_directory_that_is_lost_before_the_end(self):
-        """Then neither the trace nor state.json can be written, as on a disk
-        that is quite full. A step takes 0.4 s: there is time to take it away,
-        and state.json is not written meanwhile."""
+        """Neither the trace nor state.json can then be written, as on a full
+        disk. A step takes 0.4 s: enough time to remove the directory while
+        state.json is not being written."""
         job = self.start_ranks(2, *self.train(
             "run.trace=true", "train.steps=3", "model.forward_ms=[70]",
             "model.input_grad_ms=[70]", "model.weight_grad_ms=[70]"))
@@ -737,7 +743,7 @@ class Failures(Base):
     @unittest.skipIf(os.environ.get("CHIMERA_SANITIZED"),
                      "AddressSanitizer ends a program that gets no memory")
     def test_a_rank_that_gets_no_more_memory(self):
-        # So large a message is always memory of its own.
+        # A message of this size is always a separate allocation.
         job = self.start_ranks(2, *self.train(
             FOREVER, "model.boundary_bytes=40000000"))
         self.wait_for_steps(1)
@@ -793,10 +799,10 @@ class Ports(Base):
         self.assertEqual(run.wait(20), 130)
 
     def test_ranks_open_none_but_those_of_mpi(self):
-        """Which are MPI's? Those that are gone when MPI is told to use shared
-        memory alone: Open MPI's TCP transport then opens none, what it needs
-        to start and watch its ranks listens in mpirun, and ranks connect to
-        that. So whatever a rank still listened on would be Chimera's own."""
+        """MPI's ports are those that disappear when MPI uses only shared
+        memory: Open MPI's TCP transport then opens none, and the ports it needs
+        to start and watch ranks are in mpirun, to which ranks connect. Any port
+        that a rank still listens on would be Chimera's."""
         job = self.start_ranks(2, *self.train(FOREVER),
                                flags=(*PATIENT, "--mca", "pml", "ob1", "--mca",
                                       "btl", "self,vader"))
@@ -816,8 +822,8 @@ def main():
     if shutil.which("mpirun") is None:
         print("SKIPPED: no mpirun to test with", file=sys.stderr)
         return 77
-    # However this ends, jobs end with it. The alarm comes before the time-out
-    # of ctest, which would kill at once.
+    # Jobs end however this test ends. The alarm comes before ctest's timeout,
+    # which would kill at once.
     for end in (signal.SIGTERM, signal.SIGALRM):
         signal.signal(end, interrupt)
     signal.alarm(280)

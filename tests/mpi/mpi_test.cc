@@ -1,10 +1,10 @@
-// Ranks as processes give the bits of ranks as threads. One program for all
-// cases, started as `mpirun -n 2|4|8 mpi_test`: every rank walks the same list
-// of them, and rank 0 also runs each in threads and compares.
+// Ranks as processes give the same bits as ranks as threads. One program runs
+// all cases, started as `mpirun -n 2|4|8 mpi_test`: every rank runs the same
+// list of cases, and rank 0 also runs each in threads and compares.
 //
-// Every scheme and layout that fits the number of ranks is run with one
-// combination of everything else in turn; with CHIMERA_GRID=full with a dozen,
-// in which every two choices meet.
+// Every scheme and layout that fits the number of ranks runs with one
+// combination of the other options in turn; with CHIMERA_GRID=full, with a
+// dozen in which every pair of choices occurs.
 #include <gtest/gtest.h>
 #include <mpi.h>
 #include <unistd.h>
@@ -22,13 +22,13 @@
 
 namespace {
 
-int highest_tag = 0;  // as if MPI had no more; 0: what it has
+int highest_tag = 0;  // simulated limit; 0: MPI's own
 
 bool is_refused(int tag) { return highest_tag > 0 && tag > highest_tag; }
 
 }  // namespace
 
-// MPI's profiling interface: these stand before MPI's own.
+// Overrides of MPI functions through MPI's profiling interface.
 extern "C" {
 
 int MPI_Comm_get_attr(MPI_Comm comm, int key, void* value, int* flag) {
@@ -64,32 +64,34 @@ using testing::Outcome;
 using testing::outcome_of;
 using testing::setup_of;
 
-const MpiSession* session = nullptr;  // of main
+const MpiSession* session = nullptr;  // set by main
 
 // A test that cannot go on ends its process, and so the job.
+class TestEnding final : public EndingHandler {
+ public:
+  Cause cause_of_exception() override {
+    try {
+      throw;
+    } catch (const std::exception& error) {
+      return {.reason = error.what()};
+    }
+  }
+  void report(const Ending& ending) override {
+    std::cerr << "rank " << session->rank() << ": " << ending.reason
+              << " (rank " << ending.origin << ")\n";
+  }
+  [[noreturn]] void leave(FailureKind /*kind*/) override { _exit(1); }
+};
+
 std::unique_ptr<MpiTransport> transport_of(
     const std::vector<std::vector<int>>& groups, const std::vector<int>& peers,
     std::int64_t messages = MpiOptions::kFewMessages) {
+  static TestEnding ending;
   return make_mpi_transport({.deadline = std::chrono::seconds(60),
                              .groups = groups,
                              .peers = peers,
                              .messages = messages,
-                             .cause =
-                                 [] {
-                                   try {
-                                     throw;
-                                   } catch (const std::exception& error) {
-                                     return Cause{1, error.what()};
-                                   }
-                                 },
-                             .speak =
-                                 [](const Ending& ending) {
-                                   std::cerr << "rank " << session->rank()
-                                             << ": " << ending.reason
-                                             << " (rank " << ending.origin
-                                             << ")\n";
-                                 },
-                             .leave = [](int exit_code) { _exit(exit_code); }});
+                             .handler = ending});
 }
 
 void expect_as_in_threads(const RunConfig& config) {
@@ -117,7 +119,7 @@ std::vector<ScheduleSpec> layouts_of_depth(int depth) {
   return specs;
 }
 
-// Asynchronous schemes leave fewer choices.
+// True if the scheme supports these options: asynchronous ones support fewer.
 bool fits(const ScheduleSpec& spec, const Extras& extras) {
   return find_scheme(spec.scheme)->is_synchronous() || !extras.tied;
 }
@@ -148,7 +150,7 @@ TEST(Mpi, EverySchemeGivesTheBitsOfThreads) {
   if (session->rank() == 0) std::cout << run << " layouts\n";
 }
 
-// Training pauses for evaluations, whose messages bear the same numbers.
+// Training pauses for evaluations, whose messages have the same numbers.
 TEST(Mpi, EvaluationsGiveTheBitsOfThreads) {
   RunConfig config = config_of({.scheme = "chimera",
                                 .depth = session->size(),
@@ -171,8 +173,9 @@ TEST(Mpi, PlanningAgainGivesTheBitsOfThreads) {
   expect_as_in_threads(config);
 }
 
-// Messages of 2 MB round a ring and a sum of 4 MB over all ranks, whose workers
-// stay away from the transport until long after: by then everything has come.
+// Messages of 2 MB around a ring and a sum of 4 MB over all ranks, while the
+// workers stay away from the transport: by the time they return, everything
+// must have arrived.
 TEST(Mpi, MessagesAndSumsMoveWhileTheWorkersCompute) {
   const int ranks = session->size();
   std::vector<int> all(ranks);
@@ -197,8 +200,8 @@ TEST(Mpi, MessagesAndSumsMoveWhileTheWorkersCompute) {
   EXPECT_EQ(gradient.back(), static_cast<float>(ranks));
 }
 
-// Received in another order than sent, so that two messages of one address
-// would be taken for each other.
+// Messages are received in another order than sent, so two with the same tag
+// would be confused.
 TEST(Mpi, MoreMessagesThanTags) {
   constexpr std::int64_t kMessages = 40;
   highest_tag = 9;

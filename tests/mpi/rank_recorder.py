@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Runs one rank under mpirun and notes how it ended.
+"""Runs one rank under mpirun and records how it ended.
 
 usage: rank_recorder.py PREFIX COMMAND...
 
-Writes PREFIX.RANK.pid, .err (stderr, which from beyond a cut link would be
-lost) and .code (exit status, or 128 + signal, as a shell says it).
+Writes PREFIX.RANK.pid, .err (stderr, which a cut link would lose) and .code
+(exit status, or 128 + signal, as in a shell).
 
 mpirun signals the process group of the process it started, and kills all of it
-as soon as a first rank has ended: a parent in that group could not live to tell
-how its rank ended. So the rank's parent has a group of its own, while the rank
-is in the group that mpirun signals, as if it had been started directly.
+as soon as one rank has ended: a parent in that group would die before it could
+record how its rank ended. The rank's parent therefore has a separate group,
+while the rank is in the group that mpirun signals, as if mpirun had started it
+directly.
 """
 import os
 import signal
@@ -35,7 +36,7 @@ def record(group, prefix, command):
 
 
 def end_as(code):
-    """mpirun looks at this process alone."""
+    """End this process, the only one mpirun watches, in the same way."""
     if code > 128:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.kill(os.getpid(), code - 128)
@@ -48,7 +49,7 @@ def main():
     recorder = os.fork()
     if recorder == 0:
         os._exit(record(group, prefix, sys.argv[2:]))
-    # The rank decides what SIGTERM means.
+    # The rank decides how to handle SIGTERM.
     signal.signal(signal.SIGTERM, lambda *_: None)
     _, status = os.waitpid(recorder, 0)
     end_as(os.waitstatus_to_exitcode(status))

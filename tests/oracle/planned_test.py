@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Planned orders against an exact solver (OR-tools CP-SAT).
+"""Compares planned orders with an exact solver (OR-tools CP-SAT).
 
 For small layouts the solver is asked for an order that ends one tick sooner
-than ours, on the same placement, with the same costs and cap. It must prove
-that there is none. It knows nothing of our lower bound, and lets every
-micro-batch go its own way at every stage.
+than chimera's, on the same placement, with the same costs and cap. It must
+prove that there is none. It does not know chimera's lower bound, and may order
+the micro-batches of every stage independently.
 
 usage: planned_test.py CHIMERA_BINARY
 """
@@ -27,7 +27,7 @@ class Case:
         self.shape, self.chunks, self.p2p = shape, chunks, p2p
         self.backward, self.weight_grad = backward, weight_grad
         self.cap = cap or max(depth, pipes)
-        self.ticks = ticks  # of one unit of time
+        self.ticks = ticks  # ticks per unit of time
 
     def __str__(self):
         return (f"D={self.depth} N={self.micros} pipes={self.pipes} {self.shape} "
@@ -56,11 +56,12 @@ def whole(time):
 
 
 def exists(case, placement, makespan, period=None):
-    """True if some order ends by `makespan` ticks; fails if that stays open.
+    """True if some order ends by `makespan` ticks; fails if the solver cannot
+    tell.
 
-    With `period` it must also fit behind itself shifted by so many ticks: a
-    worker does a step in a window of that length, and a stage's next forward
-    comes after the last weight gradient of all its holders.
+    With `period` the order must also fit behind itself, shifted by that many
+    ticks: a worker does a step within a window of that length, and a stage's
+    next forward comes after the last weight gradient of all its holders.
     """
     model = cp_model.CpModel()
     scale = case.ticks / case.chunks
@@ -93,12 +94,12 @@ def exists(case, placement, makespan, period=None):
             end = model.NewIntVar(0, makespan, "")
             model.Add(end == w + times["W"])
             held[of[stage]].append(model.NewIntervalVar(f, length, end, ""))
-        if micro >= case.pipes:  # which one enters first is only a name
+        if micro >= case.pipes:  # breaks the symmetry between micro-batches
             model.Add(start["F", micro - case.pipes, 0] < start["F", micro, 0])
     if period is not None:
         windows = [model.NewIntVar(0, makespan, "") for _ in range(case.depth)]
         for (op, micro, stage), at in start.items():
-            # In turn, which costs nothing (docs/planned-orders.md).
+            # Micro-batches in turn lose nothing (docs/planned-orders.md).
             if micro >= case.pipes:
                 before = start[op, micro - case.pipes, stage]
                 model.Add(before + times[op] <= at)
@@ -155,7 +156,7 @@ class Planned(unittest.TestCase):
                         Case(4, 4, 1, "vee", 2, p2p=0.5, ticks=2)])
 
     def period_bound(self, case):
-        """The placement, and chimera's bound on a period in ticks."""
+        """The placement, and chimera's lower bound on the period in ticks."""
         placement = chimera("schedule", case, "json")["placement"]
         bound = chimera("simulate", case, "json", "--steps", "4")["period_bound"]
         return placement, whole(bound * case.ticks)

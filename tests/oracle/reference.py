@@ -1,7 +1,7 @@
-"""What the tests against transformers share: how chimera is run, and the same
-models, batches and optimizers as one piece in torch.
+"""Shared by the tests against transformers: running chimera, and the same
+models, batches and optimizers unsplit in torch.
 
-Importing it takes the binary's path from the command line.
+Importing this module takes the binary's path from the command line.
 """
 import json
 import math
@@ -23,13 +23,13 @@ from transformers import (BertConfig, BertForPreTraining, GPT2Config,
 
 CHIMERA = sys.argv.pop(1)
 SEQ, VOCAB, STEPS = 16, 97, 5
-# A sizeable eps: where a gradient is all rounding (a key's bias), Adam would
-# otherwise blow the rounding up to the size of the rate.
+# A large eps: if a gradient is pure rounding error (a key's bias), Adam would
+# otherwise amplify it to the size of the learning rate.
 TRAIN = {"steps": STEPS, "lr": 1e-3, "eps": 1e-5, "weight_decay": 0.1,
          "threads": 1}
 # Largest differences allowed: of losses, relative to max(1, loss); of norms,
-# relative; of a tensor's weights, relative to how far they have moved, beside
-# what rounding does to weights that hardly move.
+# relative; of a tensor's weights, relative to the distance they have moved,
+# plus rounding for weights that hardly move.
 LOSS, NORM, WEIGHT, ROUNDING = 1e-5, 1e-4, 1e-3, 1e-3
 
 torch.set_num_threads(1)
@@ -37,7 +37,7 @@ transformers.utils.logging.disable_progress_bar()
 print(f"torch {torch.__version__}, transformers {transformers.__version__}")
 
 
-# ---- chimera's side
+# ---- chimera
 
 def layout(scheme, depth, micros, micro_batch=2, **more):
     return {"scheme": scheme, "depth": depth, "micros": micros,
@@ -50,7 +50,7 @@ def run_chimera(*arguments):
 
 
 def start(folder, **sections):
-    """`chimera train` into folder/run; the finished process."""
+    """Run `chimera train` into folder/run; the finished process."""
     lines = []
     for section, values in sections.items():
         lines.append(f"[{section}]")
@@ -62,7 +62,8 @@ def start(folder, **sections):
 
 
 def train(folder, **sections):
-    """Trains and exports to folder/export: metrics, evaluations, stderr."""
+    """Train and export to folder/export; returns metrics, evaluations and
+    stderr."""
     done = start(folder, **sections)
     if done.returncode != 0:
         raise AssertionError(f"exit {done.returncode}: {done.stderr}")
@@ -75,7 +76,7 @@ def train(folder, **sections):
             [line for line in lines if "eval_loss" in line], done.stderr)
 
 
-# ---- torch's side
+# ---- torch
 
 def randomized(model):
     """The model with every parameter away from its usual 0, 1 or 0.02."""
@@ -107,9 +108,9 @@ def bert(tied=True, **more):
 
 
 def gpt2_data(path, samples, seed=3):
-    """A .bin file, and what docs/data.md says its samples are."""
+    """Write a .bin file; returns its samples as docs/data.md defines them."""
     tokens = numpy.random.default_rng(seed).integers(
-        0, VOCAB, samples * SEQ + 1 + 5)  # with a tail to be dropped
+        0, VOCAB, samples * SEQ + 1 + 5)  # with a tail that is dropped
     tokens.astype("<u2").tofile(path)
     return [{"ids": torch.tensor(tokens[i * SEQ:i * SEQ + SEQ]),
              "targets": torch.tensor(tokens[i * SEQ + 1:i * SEQ + SEQ + 1])}
@@ -117,8 +118,8 @@ def gpt2_data(path, samples, seed=3):
 
 
 def bert_data(path, samples, seed=4):
-    """Prepared lines. From none to all positions of a sample are masked, so
-    micro-batches differ in weight; some have no target at all."""
+    """Write prepared lines. Between none and all positions of a sample are
+    masked, so micro-batches differ in weight; some have no target at all."""
     random = numpy.random.default_rng(seed)
     lines = []
     for i in range(samples):
@@ -179,7 +180,7 @@ def make_optimizer(model, options):
 
 
 def train_here(model, samples, batch_size, options):
-    """Yields loss, gradient norm and rate of each step, after its update."""
+    """Train in torch; yields loss, gradient norm and rate after each update."""
     optimizer = make_optimizer(model, options)
     for step in range(options["steps"]):
         for group in optimizer.param_groups:
@@ -212,10 +213,10 @@ class Case(unittest.TestCase):
         return model
 
     def weight_difference(self, model, before, folder):
-        """Of the tensor that differs most: the root mean square, relative to
-        that of its way from `before`. (Single numbers whose gradient is almost
-        zero may go anywhere: an Adam step is as long for them as for others.)
-        """
+        """The relative root mean square difference of the tensor that differs
+        most, relative to its distance from `before`. (Single numbers with a
+        gradient near zero may go anywhere: Adam's steps are as long for them as
+        for others.)"""
         loaded = self.load(type(model), folder / "export")
         for key, value in model.config.to_dict().items():
             if key not in ("_name_or_path", "transformers_version", "dtype"):
@@ -223,12 +224,13 @@ class Case(unittest.TestCase):
         exported, mine = loaded.state_dict(), model.state_dict()
         self.assertEqual(set(exported), set(mine))
         if not model.config.tie_word_embeddings:
-            # No part of an untied BERT's loss: the decoder has its own bias.
+            # Not part of an untied BERT's loss: the decoder has a separate
+            # bias.
             mine.pop("cls.predictions.bias", None)
         def distance(other, name):
             return (mine[name] - other[name]).square().mean().sqrt().item()
-        # A key bias has no gradient but for rounding, and Adam makes steps of
-        # that: it is compared by itself.
+        # A key bias has a gradient of pure rounding errors, of which Adam makes
+        # full steps: it is compared separately.
         moved = [name for name in mine if not name.endswith("key.bias")]
         for name in set(mine) - set(moved):
             self.assertLess(distance(exported, name), ROUNDING / 10, name)
@@ -237,7 +239,8 @@ class Case(unittest.TestCase):
             for name in moved])
 
     def compare(self, name, model, schedule, save={}, **options):
-        """Saves `model` as `save` says, and trains it on both sides."""
+        """Save `model` as `save` says, and train it with chimera and with
+        torch."""
         with self.subTest(name):
             losses, norms, weights = self.differences(
                 name, model, schedule, save, TRAIN | options)
@@ -246,8 +249,8 @@ class Case(unittest.TestCase):
             self.assertLess(weights, WEIGHT)
 
     def differences(self, name, model, schedule, save, options, here={}):
-        """The worst of losses, norms and weights. `here` are options that are
-        other ones on this side."""
+        """The largest differences of losses, norms and weights. `here`
+        overrides options on the torch side."""
         folder = self.folder()
         model.save_pretrained(folder / "init", **save)
         model = self.load(type(model), folder / "init").train().float()
@@ -273,7 +276,7 @@ class Case(unittest.TestCase):
                                 abs(line["grad_norm"] - norm) / norm])
             self.assertAlmostEqual(line["lr"] / lr, 1, delta=1e-8)
             self.assertEqual(line["tokens"], batch_size * SEQ)
-        losses, norms = numpy.max(differences, axis=0)  # passes NaN on
+        losses, norms = numpy.max(differences, axis=0)  # propagates NaN
         weights = self.weight_difference(model, before, folder)
         print(f"{kind} {name}: worst difference of losses {losses:.1e}, norms "
               f"{norms:.1e}, weights {weights:.1e}", flush=True)

@@ -1,4 +1,5 @@
-"""Random text that makes tokenizers disagree, and the project's own sources."""
+"""Random text on which tokenizers tend to disagree, and the project's sources.
+"""
 import pathlib
 import random
 import unicodedata
@@ -20,7 +21,7 @@ MARKS = [c for c in map(chr, range(0x20000)) if unicodedata.combining(c)]
 
 
 def code_point(rng):
-    """Any of all planes; low ones more often, surrogates never."""
+    """A code point of any plane; low ones more often, surrogates never."""
     while True:
         code = rng.randrange(rng.choice([0x80, 0x250, 0x3000, 0x11000, 0x32000,
                                          0x110000]))
@@ -74,8 +75,8 @@ def broken_bytes(rng, length):
 
 
 def every_code_point(step=1, offset=0):
-    """Each code point between letters, blanks, numbers and line ends: each of
-    the planes that have characters, and one of 61 in the others."""
+    """Each code point between letters, blanks, digits and line ends: all of the
+    planes that have characters, and one of 61 in the others."""
     codes = [*range(offset, 0x32000, step), *range(0x32000, 0x110000, 61)]
     codes = [c for c in codes if not 0xD800 <= c < 0xE000]
     for first in range(0, len(codes), 512):
@@ -84,7 +85,7 @@ def every_code_point(step=1, offset=0):
 
 
 def sources():
-    """The project's own files, as bytes."""
+    """The project's files, as bytes."""
     paths = [p for pattern in ("*.md", "docs/*.md", "src/**/*.cc", "src/**/*.h",
                                "src/**/*.inc", "tests/**/*.py", "bench/**/*.py")
              for p in ROOT.glob(pattern)]

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""`chimera tokenize` against Hugging Face's tokenizers: no id may differ.
+"""Compares `chimera tokenize` with Hugging Face's tokenizers: no id may differ.
 
-Vocabularies in the manner of GPT-2, Llama 3, Qwen and BERT are trained here, on
-the project's own sources and on strange text, and tried on the same and on
-every code point.
+Vocabularies in the style of GPT-2, Llama 3, Qwen and BERT are trained here, on
+the project's sources and on strange text, and tested on the same and on every
+code point.
 
 usage: tokenizers_test.py CHIMERA_BINARY [--full]
 """
@@ -63,7 +63,7 @@ def split_style(pattern):
 
 
 def llama_style():
-    """With words that only ignore_merges can reach, and many added tokens."""
+    """Words that only ignore_merges can produce, and many added tokens."""
     data = json.loads(train_bpe(split_style(LLAMA)).to_str())
     data["model"]["ignore_merges"] = True
     vocabulary = data["model"]["vocab"]
@@ -98,7 +98,7 @@ def bert_style(**normalizer):
 
 
 def unknowing_style():
-    """Bytes without a token, and a blank before everything."""
+    """Bytes without a token, and a blank before every text."""
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     tokenizer.train_from_iterator(
@@ -131,7 +131,7 @@ def run(*arguments):
 
 
 class Differences(unittest.TestCase):
-    compared = {}  # bytes of text, by style
+    compared = {}  # [style]: bytes of text
 
     @classmethod
     def tearDownClass(cls):
@@ -144,7 +144,7 @@ class Differences(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def ids(self, tokenizer, *inputs, threads=2):
-        """What the program writes, and its description."""
+        """The ids that the program writes, and its description."""
         output = self.folder / "corpus.bin"
         done = run(*inputs, "-o", output, "--tokenizer", tokenizer,
                    "--threads", threads)
@@ -240,7 +240,7 @@ class Differences(unittest.TestCase):
             self.assertIsNone(about["end_of_document"])
 
     def test_saved_directories(self):
-        """What save_pretrained of transformers writes."""
+        """Directories that save_pretrained of transformers writes."""
         from transformers import PreTrainedTokenizerFast
         texts = strange_text.documents(6, 50)
         for name, end in (("llama", "<|end_of_text|>"), ("qwen", "<|im_end|>")):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Schedules exported as torch-csv, against torch.distributed.pipelining itself.
+"""Loads schedules exported as torch-csv into torch.distributed.pipelining.
 
 Every one-way scheme must load in torch's runtime, which checks the order and
-adds its own messages, and torch's own simulator must finish it. Where torch
-generates the same schedule, ours must equal it action by action.
+adds messages, and torch's simulator must finish it. If torch generates the same
+schedule, both must be equal action by action.
 
 usage: torch_csv_test.py CHIMERA_BINARY
 """
@@ -23,7 +23,7 @@ CHIMERA = sys.argv.pop(1)
 
 
 def export(scheme, depth, micros, *flags):
-    """The csv text; raises with chimera's own words if it is refused."""
+    """The csv text; raises with chimera's message if it is refused."""
     command = [CHIMERA, "schedule", scheme, "--depth", str(depth), "--micros",
                str(micros), "--format", "torch-csv", *flags]
     run = subprocess.run(command, capture_output=True, text=True)
@@ -33,7 +33,7 @@ def export(scheme, depth, micros, *flags):
 
 
 def load(text, depth, micros, chunks):
-    """The csv as torch's runtime understands and lowers it."""
+    """The csv as torch's runtime reads and lowers it."""
     stage = mock.create_autospec(PipelineStage, instance=True)
     stage.group_rank, stage.group_size = 0, depth
     stage.submod, stage.num_stages = None, chunks * depth
@@ -49,16 +49,16 @@ def cells(text):
     return [row.split(",") for row in text.strip().split("\n")]
 
 
-# Actions of torch's that have to do with sharding, not with the order.
+# torch actions that concern sharding, not the order.
 SHARDING = (schedules.UNSHARD, schedules.RESHARD, schedules.REDUCE_GRAD)
 KIND = re.compile("[A-Z]+")
 
 
 def torch_cells(name, depth, micros, chunks=None):
-    """torch's own order; pairs that it overlaps are run forward first.
+    """The order that torch generates; overlapped pairs run forward first.
 
-    The k-th forward of a stage is numbered k: torch 2.13 draws the forwards of
-    1F1B's last rank one too high (what it runs is right).
+    The k-th forward of a stage is numbered k: torch 2.13 prints the forwards of
+    1F1B's last rank one too high (it runs them correctly).
     """
     rows = []
     for row in get_schedule_ops(name, depth, micros, chunks):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Training, against Hugging Face transformers and torch.optim.
+"""Compares training with Hugging Face transformers and torch.optim.
 
 Each case saves a model with random weights, lets chimera train it through some
-pipeline, trains the same model here as one piece on the same batches, and
+pipeline, trains the same model here, unsplit and on the same batches, and
 compares losses, gradient norms and the exported weights.
 
 usage: transformers_test.py CHIMERA_BINARY
@@ -76,7 +76,8 @@ class Optimizers(reference.Case):
                              betas=[0.8, 0.95])
 
     def test_a_wrong_decay_would_show(self):
-        """A tenth too little of it moves weights by less than the rate does."""
+        """A weight decay one tenth too small must be detected, although its
+        effect is smaller than the learning rate's."""
         *_, weights = self.differences(
             "a wrong decay", gpt2(), layout("1f1b", 2, 2), {}, TRAIN,
             here={"weight_decay": 0.9 * TRAIN["weight_decay"]})
@@ -98,7 +99,8 @@ class Optimizers(reference.Case):
 
 class Evaluation(reference.Case):
     def test_loss_of_an_evaluation_file(self):
-        """The mean over the file's whole mini-batches, as trained so far."""
+        """The mean over the file's whole mini-batches, with the current
+        weights."""
         for kind, make, write, end in [("gpt2", gpt2, gpt2_data, ".bin"),
                                        ("bert", bert, bert_data, ".jsonl")]:
             folder, model, options = self.folder(), make(), TRAIN | {"steps": 4}

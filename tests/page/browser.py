@@ -14,15 +14,15 @@ CHROMIUM = shutil.which("chromium")
 
 
 class Browser:
-    """One tab. What the page logs, throws or asks the network for is kept."""
+    """One tab. Records what the page logs, throws and requests."""
 
     def __init__(self, width=1280, height=900):
         self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         self.next_id = 0
         self.session = None
         self.buffer = b""
-        self.problems = []   # errors of the console, exceptions, violations
-        self.requests = []   # addresses asked for
+        self.problems = []   # console errors, exceptions, policy violations
+        self.requests = []   # requested addresses
         self.start(width, height)
         targets = self.call("Target.getTargets")["targetInfos"]
         tab = next(t for t in targets if t["type"] == "page")["targetId"]
@@ -33,7 +33,8 @@ class Browser:
         self.resize(width, height)
 
     def start(self, width, height):
-        """Chromium reads commands from descriptor 3 and answers on 4."""
+        """Start Chromium, which reads commands from descriptor 3 and answers on
+        4."""
         its_in, self.out = os.pipe()
         self.into, its_out = os.pipe()
         command = " ".join(
@@ -95,7 +96,8 @@ class Browser:
         return result["result"].get("value")
 
     def open(self, address):
-        """Seconds until the page is loaded and has drawn two frames."""
+        """Open a page; returns seconds until it is loaded and has drawn two
+        frames."""
         start = time.monotonic()
         self.problems.clear()
         self.requests.clear()
@@ -127,8 +129,8 @@ class Browser:
                   features=[{"name": "prefers-color-scheme", "value": value}])
 
     def picture(self, path, clip=None):
-        """The whole page, or clip = (x, y, width, height) of it."""
-        if clip is None:  # what is out of sight is not drawn
+        """Take a picture of the page, or of clip = (x, y, width, height)."""
+        if clip is None:  # parts outside the window are not drawn
             size = self.call("Page.getLayoutMetrics")["cssContentSize"]
             clip = (0, 0, size["width"], min(size["height"], 16000))
             self.resize(clip[2], clip[3])

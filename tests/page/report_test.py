@@ -1,4 +1,4 @@
-"""chimera report in a real browser: looks, speed, keys, hostile text."""
+"""chimera report in a real browser: layout, speed, keyboard, hostile text."""
 import json
 import pathlib
 import tempfile
@@ -7,7 +7,8 @@ import unittest
 import runs
 from browser import CHROMIUM, Browser
 
-# Zooms a canvas once a frame by the wheel, in and out; gives the frames' times.
+# Zooms a canvas in and out with the wheel, once per frame; returns the frame
+# times.
 ZOOM = """new Promise((done) => {
   const canvas = document.querySelector('%s');
   canvas.scrollIntoView({block: 'center'});
@@ -47,7 +48,7 @@ class ReportTest(unittest.TestCase):
         return page
 
     def open(self, page):
-        """Opens it, at 1280 pixels; the seconds it took."""
+        """Open a page at 1280 pixels; returns the seconds it took."""
         self.browser.resize(1280, 900)
         seconds = self.browser.open(f"file://{page}")
         self.assertEqual(self.browser.problems, [])
@@ -59,7 +60,7 @@ class ReportTest(unittest.TestCase):
                             traced=3)
         page = self.report("large", run)
         self.assertLess(page.stat().st_size, 2_000_000)
-        # Another program may slow one down; the best is the page's own time.
+        # Other programs may slow down one attempt; the best is the page's time.
         seconds = min(self.open(page) for _ in range(4))
         print(f"large: {page.stat().st_size} bytes, loaded in {seconds:.2f} s")
         self.assertLess(seconds, 2)

@@ -18,7 +18,7 @@ from browser import CHROMIUM, Browser
 
 
 class Watch:
-    """A `chimera watch` under way."""
+    """A running `chimera watch`."""
 
     def __init__(self, run, *flags, **options):
         options.setdefault("stdout", subprocess.PIPE)
@@ -44,7 +44,7 @@ class Watch:
 
 
 def get(url, **headers):
-    """Status and body."""
+    """(status, body) of a request."""
     request = urllib.request.Request(url, headers=headers)
     try:
         with urllib.request.urlopen(request, timeout=20) as answer:
@@ -55,7 +55,7 @@ def get(url, **headers):
 
 
 def listening(port):
-    """Addresses on which somebody listens at this port, as ss sees them."""
+    """Addresses that listen at this port, according to ss."""
     text = subprocess.run(["ss", "-Hltn", f"sport = :{port}"], text=True,
                           capture_output=True, check=True).stdout
     return [line.split()[3].rsplit(":", 1)[0] for line in text.splitlines()]
@@ -88,7 +88,8 @@ class WatchTest(unittest.TestCase):
         self.assertRegex(watch.url, r"^http://127\.0\.0\.1:\d+/$")
         self.assertEqual(listening(watch.port()), ["127.0.0.1"])
         self.assertEqual(get(watch.url)[0], 200)
-        # A name that was made to point here, and what is not served.
+        # A foreign name that resolves to this host, and paths that are not
+        # served.
         self.assertEqual(get(watch.url, Host="evil.example")[0], 403)
         for path in ("config.toml", "../config.toml", "%2e%2e/config.toml"):
             self.assertEqual(get(watch.url + path)[0], 404, path)
@@ -166,7 +167,8 @@ class WatchTest(unittest.TestCase):
                 slowest = max(slowest, seconds)
             print(f"live: a step is seen within {slowest:.2f} s")
             self.assertLess(slowest, 2)
-            # Goes on from an earlier step, then ends and leaves its trace.
+            # The run continues from an earlier step, then ends and leaves its
+            # trace.
             lines = (self.run_dir / "metrics.jsonl").read_text().splitlines(True)
             (self.run_dir / "metrics.jsonl").write_text("".join(lines[:10]))
             self.append(11, 12)

@@ -1,9 +1,9 @@
-"""A real SLURM of two nodes on this machine, in a directory of its own.
+"""A real SLURM of two nodes on this machine, in a private directory.
 
-Own sockets, ports, key and state: a SLURM or munge that runs here already is
-neither used nor disturbed. What it starts ends with it, whatever happens:
-orphans of the daemons come back to this process (it is their subreaper), which
-ends them one by one.
+It has private sockets, ports, key and state: a SLURM or munge that is already
+running is neither used nor disturbed. All its processes end with it: this
+process is their subreaper, so orphans of the daemons become its children, and
+it ends them one by one.
 """
 import ctypes
 import os
@@ -21,9 +21,9 @@ PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "scancel",
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 LIBC = ctypes.CDLL(None)
 
-# CPUs are made up (config_overrides): emulated workers only wait. TmpFS of its
-# own for each node, as PMIx of both would use the same names there. Without
-# cred_expire and the sched values a job waits for up to two minutes.
+# The CPUs are fictitious (config_overrides): emulated workers only wait. Each
+# node has a private TmpFS, because PMIx of both would use the same names there.
+# Without cred_expire and the sched values a job waits up to two minutes.
 CONFIG = """
 ClusterName=chimera
 SlurmctldHost={host}(127.0.0.1)
@@ -78,7 +78,7 @@ def free_ports(count):
 
 
 def wait_until(what, seconds, ready):
-    """The first true value of ready()."""
+    """Wait for the first true value of ready() and return it."""
     end = time.monotonic() + seconds
     while True:
         value = ready()
@@ -95,7 +95,7 @@ def children_of(parent):
         try:
             fields = stat.read_text().rpartition(")")[2].split()
         except OSError:
-            continue  # gone
+            continue  # the process has ended
         if int(fields[1]) == parent:
             pids.append(int(stat.parent.name))
     return pids
@@ -104,20 +104,21 @@ def children_of(parent):
 class Cluster:
     def __init__(self):
         self.daemons = []
-        # The job's programs are root's, but munge wants everybody to reach it.
+        # The job's programs run as root, but munge requires a folder that
+        # everybody can enter.
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="chimera-slurm-"))
         self.folder.chmod(0o755)
         self.environment = {
             **os.environ,
             "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin",
             "SLURM_CONF": str(self.folder / "slurm.conf"),
-            "TMPDIR": str(self.folder),  # what is left there goes with it
-            # Both nodes have one host name, so Open MPI would take their
-            # processes for neighbours and clash over names of shared memory.
+            "TMPDIR": str(self.folder),  # leftovers are removed with the folder
+            # Both nodes have the same host name, so Open MPI would use shared
+            # memory between their processes and its names would clash.
             "OMPI_MCA_btl": "self,tcp",
             "OMPI_MCA_btl_tcp_if_include": "lo",
             "OMPI_MCA_pml": "ob1",
-            # More processes than processors.
+            # There are more processes than processors.
             "OMPI_MCA_mpi_yield_when_idle": "1",
         }
         LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1)
@@ -153,7 +154,7 @@ class Cluster:
         self.daemons.append(subprocess.Popen(
             [find(program), *arguments], stdin=subprocess.DEVNULL, stdout=log,
             stderr=log, env=self.environment,
-            # Should this process be killed, they go too.
+            # The daemons end if this process is killed.
             preexec_fn=lambda: LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)))
         log.close()
 
@@ -173,14 +174,14 @@ class Cluster:
         return self.run("sbatch", "--parsable", script, cwd=cwd).stdout.strip()
 
     def state_of(self, job):
-        """JobState, such as RUNNING or COMPLETED."""
+        """The JobState, such as RUNNING or COMPLETED."""
         fields = dict(
             field.partition("=")[::2] for field in
             self.run("scontrol", "-o", "show", "job", job).stdout.split())
         return fields["JobState"]
 
     def wait_for(self, job, seconds):
-        """The state in which it ended."""
+        """Wait for the end of a job; returns its state."""
         def ended():
             state = self.state_of(job)
             return state if state in (
@@ -193,7 +194,7 @@ class Cluster:
                          for path in sorted(self.folder.glob("*.log")))
 
     def stop(self):
-        """Every process, then the directory."""
+        """End every process, then remove the directory."""
         for late in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
             signal.signal(late, signal.SIG_IGN)
         for daemon in reversed(self.daemons):
@@ -208,7 +209,8 @@ class Cluster:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def end_orphans(self):
-        """Job steps outlive slurmd on purpose; they are ours by now."""
+        """End job steps, which outlive slurmd and are now children of this
+        process."""
         while orphans := children_of(os.getpid()):
             for pid in orphans:
                 os.kill(pid, signal.SIGKILL)

@@ -1,5 +1,5 @@
-/* A slow file system, for LD_PRELOAD: a checkpoint gets its name some seconds
- * late, but before SLURM's KillWait (see cluster.py) is over. */
+/* Simulates a slow file system, by LD_PRELOAD: renaming a checkpoint takes some
+ * seconds, but less than SLURM's KillWait (see cluster.py). */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 """Training under a real SLURM: two nodes on this machine, see cluster.py.
 
 usage: slurm_test.py CHIMERA_BINARY
-Exit code 77: skipped, as SLURM is not installed or this is not root.
+Exit code 77: skipped, because SLURM is not installed or this is not root.
 """
 import json
 import os
@@ -36,7 +36,7 @@ steps = 20
 timeout_s = 30
 """
 
-# What can be saved, and goes on.
+# A run that can be saved and resumed.
 REAL = """
 [model]
 kind = "gpt2"
@@ -59,12 +59,12 @@ timeout_s = 30
 log_every = 1000
 """
 
-cluster = None  # the one that main() starts
+cluster = None  # started by main()
 
 
 class Job(unittest.TestCase):
     def setUp(self):
-        # A blank and a quote: what the script says must survive the shell.
+        # A blank and a quote: the script must quote names for the shell.
         self.folder = cluster.folder / f"{self.id().rpartition('.')[2]} it's"
         self.folder.mkdir()
         (self.folder / "run.toml").write_text(RUN)
@@ -75,7 +75,7 @@ class Job(unittest.TestCase):
                        check=True)
 
     def submit(self, *flags):
-        """The job of a script by `chimera init slurm`."""
+        """Submit a script of `chimera init slurm`; returns the job."""
         self.init(*flags)
         return cluster.submit("job.sh", cwd=self.folder)
 
@@ -106,7 +106,7 @@ class Job(unittest.TestCase):
     def test_the_warning_signal_ends_a_run_cleanly(self):
         job = self.submit("--set", "train.steps=100000")
         slurm.wait_until("five steps", 20, lambda: len(self.steps(job)) >= 5)
-        # What SLURM does at --signal=USR1@120: the steps, not the script.
+        # As SLURM does at --signal=USR1@120: signals the steps, not the script.
         cluster.run("scancel", "--signal=USR1", job)
         cluster.wait_for(job, 15)
         steps = self.steps(job)
@@ -131,7 +131,7 @@ class Job(unittest.TestCase):
         self.assertEqual(self.steps(job), list(range(1, 501)))
 
     def pid_of(self, job, rank):
-        """The process of a job's task."""
+        """The process id of a job's task."""
         wanted = {b"SLURM_JOB_ID=" + job.encode(),
                   b"SLURM_PROCID=%d" % rank}
         for path in pathlib.Path("/proc").glob("[0-9]*/environ"):
@@ -139,16 +139,16 @@ class Job(unittest.TestCase):
                 found = wanted <= set(path.read_bytes().split(b"\0"))
                 command = path.with_name("cmdline").read_bytes()
             except OSError:
-                continue  # gone
+                continue  # the process has ended
             if found and command.split(b"\0")[0] == CHIMERA.encode():
                 return int(path.parent.name)
         raise AssertionError(f"task {rank} of job {job} is not there")
 
     def test_a_lost_task_loses_nothing(self):
-        """The others save the run, without any periodic checkpoint, on a slow
-        disk, and the job goes on in the queue."""
+        """The others save the run, without periodic checkpoints, on a slow
+        disk, and the job is requeued."""
         (self.folder / "run.toml").write_text(REAL.format(steps=500))
-        library = cluster.folder / "slow_rename.so"  # no blank in it
+        library = cluster.folder / "slow_rename.so"  # a path without blanks
         subprocess.run(["cc", "-shared", "-fPIC", "-o", library, HERE /
                         "slow_rename.c", "-ldl"], check=True)
         self.init("--set", "run.recover=true")
@@ -170,7 +170,8 @@ class Job(unittest.TestCase):
     @unittest.skipUnless(os.environ.get("CHIMERA_GRID") == "full",
                          "takes minutes: ./dev test --slow")
     def test_the_time_limit_is_no_end(self):
-        """SLURM's own warning, limit after limit, until it is done."""
+        """SLURM warns before each time limit; the job is requeued until it is
+        done."""
         (self.folder / "run.toml").write_text(REAL.format(steps=12000))
         job = self.submit("--time", "00:02:00", "--signal-s", "60")
         self.assertEqual(cluster.wait_for(job, 900), "COMPLETED",
@@ -180,7 +181,7 @@ class Job(unittest.TestCase):
         self.assertGreater(self.log(job).count("going on after step"), 0)
 
     def test_one_task_with_pmix(self):
-        """A rank for train, a process of its own for verify."""
+        """One rank for train, and a single process for verify."""
         (self.folder / "run.toml").write_text(REAL.format(steps=2).replace(
             "depth = 4", 'scheme = "1f1b"\ndepth = 1'))
         for command in (["train", "--run-dir", "one"], ["verify"]):
@@ -190,7 +191,7 @@ class Job(unittest.TestCase):
         self.assertTrue((self.folder / "one" / "weights").exists())
 
     def test_srun_without_pmix_is_refused(self):
-        # Else each process would train all of the model by itself.
+        # Refused: otherwise each process would train the whole model.
         run = cluster.run("srun", "-n", 4, "-N", 2, "--ntasks-per-node", 2,
                           CHIMERA, "train", "-c", "run.toml", "--run-dir",
                           "alone", cwd=self.folder, check=False)
@@ -209,8 +210,8 @@ def main():
     if reason:
         print("SKIPPED: no SLURM to test with:", reason, file=sys.stderr)
         return 77
-    # However this ends, finally must be reached: no daemon stays behind. The
-    # alarm comes before the time-out of ctest, which would kill at once.
+    # `finally` must be reached however this ends: no daemon may stay behind.
+    # The alarm comes before ctest's timeout, which would kill at once.
     for end in (signal.SIGTERM, signal.SIGALRM):
         signal.signal(end, interrupt)
     signal.alarm(1500 if os.environ.get("CHIMERA_GRID") == "full" else 300)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/check_layers.py finds what is planted in a copy of the tree."""
+"""Checks that tools/check_layers.py finds violations planted in a copy."""
 import pathlib
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""Any torch model through any pipeline schedule.
+"""Train any torch model with any synchronous pipeline schedule.
 
 >>> pipe = chimera.torch.Pipeline(layers, loss_fn, schedule="chimera", micros=8)
 >>> optimizer = torch.optim.AdamW(pipe.parameters(), lr=3e-4)

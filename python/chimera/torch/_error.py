@@ -1,6 +1,6 @@
-"""What goes wrong while a pipeline runs."""
+"""The exception of a pipeline that fails while it runs."""
 
 
 class PipelineError(RuntimeError):
-    """A rank died, hung or gave up. The text says which rank, stage,
-    micro-batch and action; the pipeline cannot go on."""
+    """A rank died, hung or gave up. The text names the rank, stage, micro-batch
+    and action; the pipeline cannot continue."""

@@ -1,4 +1,5 @@
-"""Gradients of a stage in one piece of memory, so that one sum takes all."""
+"""The gradients of a stage in one buffer, so that one sum covers all of them.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from chimera._error import refuse
 
 
 class GradientBlock:
-    """The gradients of some parameters; each ``.grad`` is a view into it."""
+    """The gradients of some parameters; each ``.grad`` is a view into one
+    buffer."""
 
     def __init__(self, parameters: list[torch.nn.Parameter], where: str):
         self.parameters = parameters
@@ -21,7 +23,7 @@ class GradientBlock:
                 "bfloat16")
         size = sum(parameter.numel() for parameter in parameters)
         like = parameters[0] if parameters else torch.empty(0)
-        # A stage without trained parameters sums one zero.
+        # A stage without trained parameters has a buffer of one zero.
         self.flat = torch.zeros(max(size, 1), dtype=like.dtype,
                                 device=like.device)
         pieces = self.flat.split([*(parameter.numel()
@@ -32,8 +34,8 @@ class GradientBlock:
         self._before: torch.Tensor | None = None
 
     def begin(self) -> None:
-        """Before a step: gradients start from zero. What the caller has kept
-        from earlier steps is added when this one is complete, so that steps
+        """Zero the gradients before a step. Gradients that the caller kept from
+        earlier steps are added once this step is complete, so that steps
         accumulate as in plain torch."""
         kept = [parameter.grad is not None for parameter in self.parameters]
         if any(kept):
@@ -48,13 +50,14 @@ class GradientBlock:
             parameter.grad = view
 
     def end(self) -> None:
-        """After a step and its sums."""
+        """Add the kept gradients after a step and its sums."""
         if self._before is not None:
             self.flat.add_(self._before)
             self._before = None
 
     def squared_norm(self, share: int, shares: int) -> float:
-        """Of one share of the elements, so that holders do it together."""
+        """The squared norm of one share of the elements; holders divide the
+        work."""
         size = self.flat.numel()
         part = self.flat[share * size // shares:(share + 1) * size // shares]
         return float(torch.linalg.vector_norm(part, dtype=torch.float64)) ** 2

@@ -1,6 +1,6 @@
 """The process groups of a pipeline: one for every used direction between two
-ranks and one for every gradient sum, so that nothing waits for what it has
-nothing to do with."""
+ranks and one for every gradient sum, so that unrelated operations never wait
+for each other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-_pipelines: dict[Any, int] = {}  # made so far, by process group
+_pipelines: dict[Any, int] = {}  # [process group]: pipelines made so far
 
 
 def timeout_of(group: dist.ProcessGroup) -> datetime.timedelta:
@@ -31,7 +31,8 @@ class Groups:
         self.rank = dist.get_rank(parent)
         self.timeout = timeout_of(parent)
         self.world = self._make(range(len(self.ranks)))
-        # Every rank makes every group, in one order: torch's new_group asks so.
+        # Every rank makes every group, in the same order, as new_group
+        # requires.
         edges = {tuple(edge): self._make(edge)
                  for edge in sorted(layout["edges"])}
         self.edges = {edge: group for edge, group in edges.items()
@@ -50,7 +51,7 @@ class Groups:
                               timeout=self.timeout)
 
     def broadcast(self, value: Any, source: int) -> Any:
-        """The value that rank `source` has, on every rank."""
+        """The value of rank `source`, on every rank."""
         values = [value]
         dist.broadcast_object_list(values, src=self.ranks[source],
                                    group=self.world)

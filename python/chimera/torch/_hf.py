@@ -1,9 +1,9 @@
-"""Models of transformers as lists of layers, without changing their code.
+"""Models of transformers as lists of layers, without changes to their code.
 
-A layer holds the model's own modules under the model's own names, so that
-state_dict() of the pipeline is that of the model. What the model passes
-between its blocks beside the hidden states (attention mask, positions) is made
-again in every layer, from the mask or from the shape alone.
+A layer holds modules of the model under their names in the model, so that the
+pipeline's state_dict() is the model's. Other inputs of the model's blocks
+(attention mask, positions) are computed again in every layer, from the mask or
+from the shape alone.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _first(output: Any) -> torch.Tensor:
 
 
 class _Embedding(_Part):
-    """Token ids, and a mask if there is one, to hidden states."""
+    """Turns token ids, and a mask if there is one, into hidden states."""
 
     def __init__(self, model: nn.Module, names: list[str],
                  embed: Callable[[nn.Module, torch.Tensor], torch.Tensor]):
@@ -55,7 +55,7 @@ class _Embedding(_Part):
 
 
 class _Block(_Part):
-    """One block. `call` runs it on hidden states and the mask or None."""
+    """One block. `call` runs it on hidden states and the mask (or None)."""
 
     def __init__(self, model: nn.Module, names: list[str],
                  call: Callable[[nn.Module, torch.Tensor, Any], torch.Tensor]):
@@ -88,7 +88,7 @@ def _causal_mask(config: Any, hidden: torch.Tensor,
                  "position_ids": positions.unsqueeze(0)}
     make = masking_utils.create_causal_mask
     names = make.__code__.co_varnames[:make.__code__.co_argcount]
-    # Transformers 5 calls it inputs_embeds, 4 input_embeds.
+    # The argument is inputs_embeds in transformers 5, input_embeds in 4.
     arguments["inputs_embeds" if "inputs_embeds" in names
               else "input_embeds"] = hidden
     if "cache_position" in names:
@@ -127,7 +127,8 @@ def _gpt2(model: nn.Module) -> list[nn.Module]:
 
 
 def _llama_like(model: nn.Module) -> list[nn.Module]:
-    """Llama, Mistral, Qwen2 and Qwen3 differ inside their blocks only."""
+    """Llama, Mistral, Qwen2 and Qwen3, which differ only inside their blocks.
+    """
     config = model.config
     kinds = getattr(config, "layer_types", None) or []
     if "sliding_attention" in kinds or (
@@ -200,12 +201,13 @@ _MODELS: dict[str, Callable[[nn.Module], list[nn.Module]]] = {
 
 
 def from_transformers(model: nn.Module) -> list[nn.Module]:
-    """The layers of a model of transformers: embeddings, blocks, head.
+    """The layers of a transformers model: embeddings, blocks, head.
 
-    Takes BertForMaskedLM and the causal models of GPT-2, Llama, Mistral, Qwen2
-    and Qwen3. The layers are the model's own modules, with its names: train
-    them, then ``model.save_pretrained(folder, state_dict=pipe.state_dict())``.
-    x is the token ids, or (ids, attention mask); the output is the logits.
+    Accepts BertForMaskedLM and the causal models of GPT-2, Llama, Mistral,
+    Qwen2 and Qwen3. The layers are the model's modules under the model's names:
+    train them, then call ``model.save_pretrained(folder,
+    state_dict=pipe.state_dict())``. x is the token ids, or (ids, attention
+    mask); the output is the logits.
     """
     name = type(model).__name__
     if name not in _MODELS:

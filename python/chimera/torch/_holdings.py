@@ -1,4 +1,4 @@
-"""What a rank holds: its stages, and the gradients that it adds up."""
+"""The stages and gradient buffers of each rank."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def named_parameters(layer: Any, index: int) -> list[tuple[str, torch.nn.Paramet
 
 def deal(model: LayerList, held: list[list[int]],
           copies: bool) -> list[dict[int, Stage]]:
-    """The stages of each rank. Threads that hold the same weights need copies
-    of them; whoever comes first has the caller's own."""
+    """The stages of each rank. Threads that hold the same stage need copies of
+    its weights; the first one uses the caller's."""
     dealt = []
     taken: set[int] = set()
     for numbers in held:
@@ -51,13 +51,13 @@ def _buffers(layer: Any) -> list[torch.Tensor]:
     return list(layer.buffers()) if isinstance(layer, torch.nn.Module) else []
 
 
-Blocks = dict[tuple[int, ...], GradientBlock]  # by the stages that share it
+Blocks = dict[tuple[int, ...], GradientBlock]  # [the stages that share it]
 
 
 def make_blocks(stages: dict[int, Stage], tied_names: set[str],
                 num_stages: int) -> Blocks:
-    """A block of gradients for every stage, and one for what the first and
-    the last share."""
+    """A gradient buffer for every stage, and one for the weights that the first
+    and the last stage share."""
     blocks: Blocks = {}
     tied: dict[int, torch.nn.Parameter] = {}
     for number, stage in stages.items():

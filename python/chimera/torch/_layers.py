@@ -1,4 +1,4 @@
-"""The list of layers: names, ties, and the cut into stages."""
+"""The list of layers: names, shared parameters, and the cut into stages."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from chimera.torch._rank import Stage
 
 
 def prefix_of(layer: Any, index: int) -> str:
-    """What the names of a layer's parameters start with: as in
-    ``nn.ModuleList(layers)``, unless the layer knows its model's names."""
+    """The prefix of the names of a layer's parameters: the index, as in
+    ``nn.ModuleList(layers)``, unless the layer has a state_prefix."""
     return getattr(layer, "state_prefix", f"{index}.")
 
 
@@ -23,7 +23,7 @@ def parameters_of(layer: Any) -> list[torch.nn.Parameter]:
 
 
 class LayerList:
-    """All layers and where they are cut."""
+    """All layers and the first layer of each stage."""
 
     def __init__(self, layers: Sequence[Callable], num_stages: int,
                  cut: Sequence[int] | None):
@@ -89,7 +89,8 @@ def _refuse_wrong_layers(layers: list[Callable], num_stages: int) -> None:
 
 def _checked_cut(cut: Sequence[int] | None, num_stages: int,
                  layers: list[Callable]) -> list[int]:
-    if cut is None:  # by parameters; a layer without any still takes some time
+    # By parameters; a layer without parameters still takes some time.
+    if cut is None:
         sizes = [1 + sum(each.numel() for each in parameters_of(layer))
                  for layer in layers]
         return _core.balanced_cut([float(size) for size in sizes], num_stages)
@@ -101,7 +102,7 @@ def _checked_cut(cut: Sequence[int] | None, num_stages: int,
 
 def balanced_cut(layers: Sequence[Callable], stages: int, x: Any,
                  repeats: int = 3) -> list[int]:
-    """A ``cut=`` that balances measured time: runs every layer forward and
+    """A ``cut=`` balanced by measured time: runs every layer forward and
     backward on the sample micro-batch `x`. In a distributed job call it on one
     rank and broadcast the result: all ranks need the same cut."""
     from chimera.torch._shapes import layer_times

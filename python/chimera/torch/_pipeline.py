@@ -29,20 +29,20 @@ if TYPE_CHECKING:
 class Pipeline:
     """Trains a list of layers with any synchronous schedule.
 
-    layers: modules or functions; each takes what the one before returned, a
-        tensor or a tuple of tensors, as positional arguments. Every rank gives
-        the same list and keeps its own stages only.
+    layers: modules or functions; each takes the output of the one before, a
+        tensor or a tuple of tensors, as positional arguments. Every rank passes
+        the same list and keeps only its own stages.
     loss_fn: called with the last layer's output and a micro-batch of y;
         returns the mean loss of its samples.
     schedule: a scheme's name, or a Schedule.
-    micros: micro-batches of a step and copy.
+    micros: micro-batches per step and copy.
     width: data-parallel copies; depth is the number of ranks divided by it.
     cut: the first layer of each stage (default: balanced by parameters;
         ``balanced_cut`` measures time).
-    exact: gradients are summed in one fixed order: the same layout gives the
+    exact: sum gradients in one fixed order, so that the same layout gives the
         same bits in every run.
     process_group: the ranks (default: the default group).
-    workers: without a process group, the ranks are so many threads.
+    workers: number of threads that act as ranks, without a process group.
     split_backward: nn.Linear, nn.Embedding and transformers' Conv1D compute
         their weight gradients when the schedule says so.
     """
@@ -83,12 +83,12 @@ class Pipeline:
     # Training.
 
     def step(self, x: Any, y: Any) -> torch.Tensor:
-        """Forward and backward of the whole mini-batch, cut along dimension 0.
+        """Run forward and backward of one mini-batch, split along dimension 0.
 
-        Every rank gives the same x (a tensor, or a tuple of tensors: the first
+        Every rank passes the same x (a tensor, or a tuple of tensors: the first
         layer's arguments) and y, and gets the mean of the micro-batches'
-        losses. Afterwards the gradients are complete on every rank; those of
-        steps without zero_grad() between add up.
+        losses. Afterwards the gradients are complete on every rank; without
+        zero_grad() between them, the gradients of several steps accumulate.
         """
         for block in self._blocks():
             block.begin()
@@ -98,7 +98,7 @@ class Pipeline:
         return loss
 
     def eval_step(self, x: Any, y: Any) -> torch.Tensor:
-        """The loss alone, in evaluation mode."""
+        """The loss of one mini-batch in evaluation mode, without gradients."""
         modules = [module for stages in self._layers
                    for stage in stages.values() for layer in stage.modules()
                    for module in layer.modules() if module.training]
@@ -111,8 +111,8 @@ class Pipeline:
                 module.training = True
 
     def clip_grad_norm_(self, max_norm: float) -> torch.Tensor:
-        """As torch.nn.utils.clip_grad_norm_, over the whole model. All ranks
-        call it; returns the norm before."""
+        """Like torch.nn.utils.clip_grad_norm_, over the whole model. All ranks
+        call it; returns the norm before clipping."""
         self._refuse_failed()
         squared = 0.0
         for rank, compute in zip(self._mine, self._ranks):
@@ -128,12 +128,13 @@ class Pipeline:
     # Parameters.
 
     def parameters(self) -> Iterator[torch.nn.Parameter]:
-        """This rank's, each once; with threads all ranks', copies included."""
+        """This rank's parameters, each once; with threads, those of all ranks,
+        copies included."""
         for _, parameter in self.named_parameters():
             yield parameter
 
     def named_parameters(self) -> Iterator[tuple[str, torch.nn.Parameter]]:
-        """The same with the names of the whole model."""
+        """parameters() with their names in the whole model."""
         seen = set()
         for stages in self._layers:
             for prefix, layer in named_modules(stages):
@@ -143,10 +144,10 @@ class Pipeline:
                         yield prefix + name, parameter
 
     def state_dict(self, *, gather: bool = True) -> dict[str, torch.Tensor]:
-        """Weights and buffers by the names of the whole model.
+        """Weights and buffers under their names in the whole model.
 
-        All of them on every rank (all ranks call it), or with gather=False
-        those of this rank's stages only.
+        gather=True: all of them, on every rank (all ranks must call it).
+        gather=False: only those of this rank's stages.
         """
         own: dict[str, torch.Tensor] = {}
         for stages in self._layers:
@@ -159,7 +160,7 @@ class Pipeline:
         return {name: own[name] for name in self._names if name in own}
 
     def load_state_dict(self, state: dict[str, torch.Tensor]) -> None:
-        """Takes this rank's part of a whole model's weights and buffers."""
+        """Load this rank's part of a whole model's weights and buffers."""
         unknown = sorted(set(state) - set(self._names))
         own = {prefix + name for stages in self._layers
                for prefix, layer in named_modules(stages)
@@ -173,15 +174,15 @@ class Pipeline:
                 layer.load_state_dict({name: state[prefix + name]
                                        for name in layer.state_dict()})
 
-    # What happened.
+    # Traces and drawings.
 
     def trace(self) -> numpy.ndarray:
-        """The last step as it ran, as Simulation.trace; times in seconds. All
-        ranks call it."""
+        """The events of the last step, as Simulation.trace; times in seconds.
+        All ranks call it."""
         return to_array(_runtime.trace_rows(self._lowered, self._events()))
 
     def svg(self) -> str:
-        """The last step as a drawing. All ranks call it."""
+        """A drawing of the last step. All ranks call it."""
         return _runtime.trace_svg(self._lowered, self._events(),
                                   self.schedule._headline())
 
@@ -191,7 +192,7 @@ class Pipeline:
                 f"{len(self._layout['stages'])} {kind}, cut {self.cut}; "
                 f"{self.split!r}>")
 
-    # Making one.
+    # Construction.
 
     def _make_ranks(self, model: LayerList, loss_fn: Callable,
                     split_backward: bool) -> None:
@@ -214,7 +215,8 @@ class Pipeline:
         self.split = split_modules(named, split_backward)
 
     def _share_weights(self) -> None:
-        """Replicas start equal: every holder takes those of the first."""
+        """Make replicas equal: every holder takes the weights of the first one.
+        """
         for number, group in enumerate(self._groups.sums):
             if group is None:
                 continue
@@ -251,7 +253,8 @@ class Pipeline:
         boundaries = self._boundaries_for(xs[0])
         micros = self.schedule.micros
         for number, rank in zip(self._mine, self._ranks):
-            first = number // self.schedule.depth * micros  # of its copy
+            # First micro-batch of its copy.
+            first = number // self.schedule.depth * micros
             rank.begin(xs[first:first + micros], ys[first:first + micros],
                        boundaries, 1 / len(xs))
         loss = self._call(lambda: self._runner.run(self._ranks, boundaries,
@@ -291,7 +294,7 @@ class Pipeline:
                                 + self._failed)
 
     def _own_share(self, own: dict[str, torch.Tensor]) -> dict:
-        """What this rank is the first holder of."""
+        """The tensors of which this rank is the first holder."""
         held = self._layout["stages"]
         rank = self._groups.rank
         firsts = {stage for stage in held[rank]

@@ -1,5 +1,6 @@
-"""What a rank computes. The C++ runtime says when, and passes on what stages
-send to each other (python/src/python_compute.cc calls the methods here)."""
+"""The computation of one rank. The C++ runtime calls the methods of Rank in the
+schedule's order and carries tensors between stages
+(python/src/python_compute.cc)."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from chimera.torch._split import building
 
 
 class TensorSpec(NamedTuple):
-    """One tensor of a boundary between two stages."""
+    """One tensor that passes between two stages."""
 
     shape: tuple[int, ...]
     dtype: torch.dtype
@@ -27,7 +28,7 @@ Boundary = tuple[TensorSpec, ...]
 
 
 def as_tuple(output: Any, layer: int, module: Any) -> tuple[torch.Tensor, ...]:
-    """What a layer has returned, as the next one's arguments."""
+    """The output of a layer, as the arguments of the next one."""
     outputs = output if isinstance(output, (tuple, list)) else (output,)
     for each in outputs:
         if not isinstance(each, torch.Tensor):
@@ -63,17 +64,17 @@ class Stage:
 
 
 class Graph:
-    """What a forward keeps for its backward."""
+    """The tensors that a forward keeps for its backward."""
 
     def __init__(self) -> None:
-        self.inputs: list[torch.Tensor] | None = None  # with kept input only
+        self.inputs: list[torch.Tensor] | None = None  # only if inputs are kept
         self.random: torch.Tensor | None = None
         self.leaves: list[torch.Tensor] = []
         self.roots: list[torch.Tensor] = []
 
 
 class Rank:
-    """All stages of one rank, for one process group or one thread."""
+    """All stages of one rank: of this process, or of one thread."""
 
     def __init__(self, stages: dict[int, Stage], num_stages: int,
                  loss_fn: Callable[[Any, Any], torch.Tensor],
@@ -81,21 +82,21 @@ class Rank:
                  shares: list[tuple[GradientBlock, list[int]]]):
         self.stages = stages
         self.by_group = by_group
-        self.shares = shares  # every block, with the ranks that hold it
+        # Gradient buffers, each with the ranks that hold it.
+        self.shares = shares
         self._last = num_stages - 1
         self._loss_fn = loss_fn
         self._loss = 0.0
 
     def begin(self, x: list[tuple[torch.Tensor, ...]], y: list[Any],
               boundaries: list[Boundary], share: float) -> None:
-        """Before a step: its micro-batches, and the share of each of them in
-        the loss."""
+        """Prepare a step: its micro-batches and the weight of each loss."""
         self._x, self._y = x, y
         self._boundaries = boundaries
         self._share = share
         self._loss = 0.0
 
-    # Called by the runtime.
+    # Methods called by the runtime.
 
     def forward(self, stage: int, micro: int, inputs: list | None, keep: str,
                 deferred: Any) -> tuple[list[torch.Tensor], Graph | None]:
@@ -116,12 +117,12 @@ class Rank:
         with torch.random.fork_rng(devices=[]):
             torch.set_rng_state(graph.random)
             self._build(stage, micro, inputs, graph, deferred)
-        self._loss = loss  # counted before
+        self._loss = loss  # already counted
 
     def backward(self, graph: Graph,
                  gradients: list[torch.Tensor] | None) -> list[torch.Tensor]:
         roots, graph.roots = graph.roots, []
-        if gradients is None:  # of the loss
+        if gradients is None:  # the stage ends with the loss
             gradients = [torch.full_like(root, self._share) for root in roots]
         if roots:
             torch.autograd.backward(roots, gradients)
@@ -136,7 +137,7 @@ class Rank:
         loss, self._loss = self._loss, 0.0
         return float(loss)
 
-    # The forward itself.
+    # Helpers of the forward.
 
     def _build(self, stage: int, micro: int, inputs: list | None, graph: Graph,
                deferred: Any) -> list[torch.Tensor]:
@@ -157,7 +158,7 @@ class Rank:
 
     def _finish(self, stage: int, micro: int, outputs: tuple[torch.Tensor, ...],
                 graph: Graph) -> list[torch.Tensor]:
-        """Notes the loss, or gives what the next stage gets."""
+        """Record the loss, or return the tensors for the next stage."""
         if stage == self._last:
             loss = self._loss_of(micro, outputs)
             self._loss = self._loss + loss.detach() * self._share

@@ -1,4 +1,4 @@
-"""What is asked of a pipeline, or what is wrong with it."""
+"""Checks the arguments of a pipeline."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ def find_schedule(schedule: str | Schedule, micros: int | None, width: int,
                      "leave it out")
     if not schedule.is_synchronous:
         raise refuse("E809", schedule.scheme,
-                     "updates inside the step, but the optimizer is yours",
+                     "updates weights inside the step, which is your "
+                     "optimizer's task",
                      "use a synchronous scheme")
     return schedule
 
@@ -76,13 +77,13 @@ def refuse_lowered(layout: dict[str, Any], is_tied: bool) -> None:
                      + " a weight", "give the schedule before lower()")
     if layout["parts"] > 1:
         raise refuse("E811", "scale=\"halving\"",
-                     "cuts micro-batches for their backwards, which "
-                     "chimera.torch cannot",
+                     "halves micro-batches in the backward, which "
+                     "chimera.torch does not support",
                      "use scale=\"direct\" or \"doubling\"")
 
 
 def micro_batches(x: Any, y: Any, count: int) -> tuple[list, list]:
-    """A mini-batch cut along dimension 0."""
+    """A mini-batch split along dimension 0."""
     inputs = x if isinstance(x, tuple) else (x,)
     for each in inputs:
         if not isinstance(each, torch.Tensor):

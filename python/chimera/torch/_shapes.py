@@ -1,5 +1,5 @@
-"""What passes between stages: determined once for each shape of x, by running
-every stage on one micro-batch of the right shapes."""
+"""The shapes of tensors between stages, determined once for each shape of x by
+running every stage on one micro-batch of those shapes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def blank(boundary: Boundary) -> list[torch.Tensor]:
 
 
 def _boundary_after(stage: Stage, inputs: Sequence[torch.Tensor]) -> Boundary:
-    """In evaluation mode, so that no running mean or random number changes."""
+    """Run a stage without side effects: evaluation mode keeps running means as
+    they are, and the random state is restored."""
     modules = [module for layer in stage.modules() for module in layer.modules()
                if module.training]
     for module in modules:
@@ -37,8 +38,8 @@ def determine(x: tuple[torch.Tensor, ...], num_stages: int,
               share: Callable[[int, Any], Any]) -> list[Boundary]:
     """The outputs of all stages but the last.
 
-    stage_of: a stage, on the rank that runs it here; elsewhere None.
-    share: gives every rank what the one that ran the stage has.
+    stage_of: returns a stage on the rank that runs it here, None elsewhere.
+    share: gives every rank the result of the rank that ran the stage.
     """
     boundaries: list[Boundary] = []
     for number in range(num_stages - 1):
@@ -49,7 +50,7 @@ def determine(x: tuple[torch.Tensor, ...], num_stages: int,
             try:
                 found = _boundary_after(
                     stage, x if number == 0 else blank(boundaries[-1]))
-            except Exception as raised:  # the others hear of it first
+            except Exception as raised:  # raised after the others know
                 error, found = raised, f"stage {number}: {raised}"
         found = share(number, found)
         if error is not None:
@@ -62,7 +63,8 @@ def determine(x: tuple[torch.Tensor, ...], num_stages: int,
 
 def layer_times(layers: Sequence[Callable], x: Any,
                 repeats: int) -> list[float]:
-    """Seconds of a forward and a backward of each layer; the best of some."""
+    """Seconds of each layer's forward and backward; the best of `repeats` runs.
+    """
     inputs = x if isinstance(x, tuple) else (x,)
     times = []
     for index, layer in enumerate(layers):

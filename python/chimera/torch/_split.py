@@ -1,4 +1,4 @@
-"""Split backward for other people's modules: the gradient of the input first,
+"""Splits the backward of existing modules: the gradient of the input first,
 that of the weights when the schedule says so."""
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _state = _State()
 
 @contextlib.contextmanager
 def building(deferred: Any) -> Iterator[None]:
-    """Modules called here leave their weight gradients to `deferred`; None:
-    they are computed with the backward."""
+    """Modules called in this context leave their weight gradients to
+    `deferred`; None: they are computed in the backward."""
     _state.is_building, _state.deferred = True, deferred
     try:
         yield
@@ -33,12 +33,12 @@ def building(deferred: Any) -> Iterator[None]:
 
 
 def weight_grad_queue() -> Callable[[Callable[[], None]], None]:
-    """For autograd functions of your own whose backward can be split.
+    """For your own autograd functions whose backward can be split.
 
-    Call it in the forward. In the backward give what it returned the work that
-    adds to the weights' ``.grad``: it runs when the schedule says so, or at
-    once where the backward is whole. Autograd gets no gradient for the weights
-    then.
+    Call it in the forward. In the backward, call its result with the function
+    that adds to the weights' ``.grad``: it runs when the schedule says so, or
+    at once if the backward is whole. Return no gradient for the weights to
+    autograd then.
     """
     if _state.deferred is None:
         return lambda work: work()
@@ -72,10 +72,10 @@ def _embedding(self: torch.nn.Module, x: torch.Tensor) -> torch.Tensor:
 
 
 def _forward_of(module: torch.nn.Module):
-    """The split forward of a module, or None. Subclasses may compute something
-    else, so only the classes themselves are taken."""
+    """The split forward of a module, or None. Only the exact classes are
+    replaced, because subclasses may compute something else."""
     kind = type(module)
-    if "forward" in vars(module):  # somebody else has replaced it
+    if "forward" in vars(module):  # already replaced by another library
         return None
     if kind is torch.nn.Linear:
         return _linear
@@ -93,10 +93,11 @@ class SplitReport:
 
     def __init__(self) -> None:
         self.split: list[str] = []
-        """Modules whose weight gradients can be put off."""
+        """Modules whose weight gradients can be deferred."""
         self.whole: list[str] = []
-        """Modules whose weight gradients come with their input's."""
-        self._numbers = [0, 0]  # of the parameters of each kind
+        """Modules whose weight gradients are computed with those of their
+        input."""
+        self._numbers = [0, 0]  # parameters of each kind
 
     def add(self, name: str, module: torch.nn.Module, is_split: bool) -> None:
         own = sum(parameter.numel() for parameter
@@ -116,7 +117,7 @@ class SplitReport:
 
 
 def split_modules(layers: list[tuple[str, Any]], enabled: bool) -> SplitReport:
-    """Replaces the forward of every module that can be split."""
+    """Replace the forward of every module that can be split."""
     report = SplitReport()
     for prefix, layer in layers:
         if not isinstance(layer, torch.nn.Module):

@@ -1,6 +1,6 @@
-// Checks for our own mistakes: always on, in every build. A failed one throws
-// InternalError, which the cli module turns into exit code 70. Reaching one
-// from user input is a bug.
+// Checks for bugs in this program: always on, in every build. A failed check
+// throws InternalError, which the cli module turns into exit code 70. User
+// input must never reach one.
 #pragma once
 
 #include <sstream>
@@ -27,7 +27,7 @@ class InternalError : public std::logic_error {
     }                                                                  \
   } while (false)
 
-// Prints both values.
+// CHIMERA_CHECK(a == b) whose message holds both values.
 #define CHIMERA_CHECK_EQ(a, b)                                         \
   do {                                                                 \
     const auto& check_a = (a);                                         \

@@ -1,7 +1,7 @@
-// Random numbers without state: each is a function of what it is for (seed,
-// step, sample, layer, ...) and nothing else. So the same dropout mask comes
-// out of a recomputation, and the same sample order and initial weights on
-// every worker of every layout.
+// Random numbers without state: each number is a function of its purpose (seed,
+// step, sample, layer, ...) and of nothing else. A recomputation therefore
+// draws the same dropout mask, and every worker of every layout draws the same
+// sample order and initial weights.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace chimera {
 
-// The first word of every key, so that two uses never share a stream.
+// What the numbers are for: the first word of every key, so that two purposes
+// never share a stream.
 enum class RandomUse : std::uint64_t {
   kInitialWeights = 1,
   kDropout = 2,
@@ -20,8 +21,8 @@ enum class RandomUse : std::uint64_t {
   kJitter = 7,
 };
 
-// The stream of one key: SplitMix64 (Steele, Lea & Flood, OOPSLA 2014), whose
-// n-th output needs none of those before it.
+// The stream of one key, by SplitMix64 (Steele, Lea & Flood, OOPSLA 2014):
+// output n is computed without outputs 0 to n - 1.
 class CounterRandom {
  public:
   CounterRandom(RandomUse use, std::initializer_list<std::uint64_t> key)
@@ -33,11 +34,12 @@ class CounterRandom {
   [[nodiscard]] std::uint64_t bits(std::uint64_t element) const {
     return mix(state_ + element * kGamma);
   }
-  // In [0, 1), a multiple of 2^-53.
+  // A number in [0, 1), a multiple of 2^-53.
   [[nodiscard]] double uniform(std::uint64_t element) const {
     return static_cast<double>(bits(element) >> 11) * 0x1p-53;
   }
-  // In [0, limit). REQUIRES: 0 < limit < 2^32. The bias is below 2^-32.
+  // A number in [0, limit), with a bias below 2^-32. REQUIRES: 0 < limit <
+  // 2^32.
   [[nodiscard]] std::uint64_t below(std::uint64_t element,
                                     std::uint64_t limit) const {
     return ((bits(element) >> 32) * limit) >> 32;

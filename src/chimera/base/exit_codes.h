@@ -5,17 +5,17 @@ namespace chimera {
 
 enum ExitCode : int {
   kExitDone = 0,
-  kExitDifference = 1,  // verify found one
+  kExitDifference = 1,  // verify found a difference
   kExitUsage = 2,       // usage, config, schedule
   kExitData = 3,        // data files, Hugging Face directories
-  kExitCheckpoint = 4,  // damaged, or of another model
-  kExitPeer = 5,        // a worker is lost
+  kExitCheckpoint = 4,  // the checkpoint is damaged or of another model
+  kExitPeer = 5,        // a worker was lost
   kExitTimeout = 6,     // a deadline was missed
-  kExitNumeric = 7,     // not a number
+  kExitNumeric = 7,     // a loss or gradient is not a finite number
   kExitDisk = 8,        // the result could not be written
   kExitMemory = 9,      // out of memory
-  kExitInternal = 70,   // our own bug
-  kExitSaved = 75,      // a complete checkpoint was written: requeue me
+  kExitInternal = 70,   // a bug in this program
+  kExitSaved = 75,      // stopped early with a complete checkpoint: requeue
   kExitInterrupted = 130,
 };
 

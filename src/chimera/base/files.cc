@@ -19,7 +19,7 @@ namespace {
   throw IoError("cannot write " + path + ": " + std::strerror(errno));
 }
 
-// The file that `path` means, behind any symbolic links.
+// The file that `path` refers to once symbolic links are followed.
 std::string resolved(const std::string& path) {
   char buffer[PATH_MAX];
   return realpath(path.c_str(), buffer) == nullptr ? path : buffer;
@@ -43,8 +43,8 @@ WholeFile::WholeFile(std::string path)
   }
 }
 
-// The kernel takes the umask off: asking for it would change it for all other
-// threads meanwhile.
+// Leaves the umask to the kernel: reading it means setting it, for all other
+// threads too.
 void WholeFile::create(unsigned mode) {
   do {
     temporary_ = target_ + "." + std::to_string(std::random_device{}());
@@ -54,7 +54,8 @@ void WholeFile::create(unsigned mode) {
   if (descriptor_ < 0) fail_write(path_);
 }
 
-// The umask is for new files only.
+// Restores the mode of the file that is replaced; the umask applies to new
+// files only.
 void WholeFile::keep_mode(unsigned mode) {
   if (fchmod(descriptor_, mode) == 0) return;
   const int reason = errno;
@@ -113,7 +114,7 @@ void AppendFile::append(std::string_view bytes) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
       const int reason = errno;
-      // If even that fails, the piece that is cut short is the last line.
+      // If truncating fails too, the incomplete piece stays as the last line.
       [[maybe_unused]] const int done = ftruncate(descriptor_, begin);
       errno = reason;
       fail_write(path_);

@@ -1,5 +1,6 @@
-// Whole files in and out. What cannot be read is the user's mistake, a value;
-// what cannot be written is the world's failure, an exception.
+// Reading and writing whole files. A file that cannot be read is the user's
+// mistake and is returned as a value; one that cannot be written is a failure
+// of the machine and throws.
 #pragma once
 
 #include <stdexcept>
@@ -10,16 +11,17 @@
 
 namespace chimera {
 
-// Disk full, directory gone, no permission. Exit code 8.
+// The disk is full, the directory is gone or permission is missing. Exit code
+// 8.
 class IoError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// A file that is written piece by piece and appears whole or not at all: it
-// has a temporary name beside `path` until finish(), and is removed if that is
-// never reached. Links are followed and modes kept; devices and pipes are
-// written in place. Every function throws IoError.
+// A file that is written piece by piece and appears whole or not at all: it has
+// a temporary name beside `path` until finish(), and is removed if finish() is
+// never reached. Symbolic links are followed and modes kept; devices and pipes
+// are written in place. Every function throws IoError.
 class WholeFile {
  public:
   explicit WholeFile(std::string path);
@@ -28,9 +30,10 @@ class WholeFile {
   ~WholeFile();
 
   void write(std::string_view bytes);
-  // What was written so far outlives a crash of the machine.
+  // Flushes to disk: everything written so far survives a crash of the machine.
   void sync();
-  // At most once, after the last piece.
+  // Gives the file its name. REQUIRES: called at most once, after the last
+  // piece.
   void finish();
 
  private:
@@ -38,13 +41,13 @@ class WholeFile {
   void keep_mode(unsigned mode);
 
   std::string path_;
-  std::string target_;     // what `path` means, behind any symbolic links
+  std::string target_;     // `path` once symbolic links are followed
   std::string temporary_;  // empty: written in place, or finished
   int descriptor_ = -1;
 };
 
-// A file that grows by whole pieces: one that does not fit leaves no trace, and
-// the next may. Every function throws IoError.
+// A file that grows by whole pieces: a piece that does not fit is taken back,
+// and the next one may still fit. Every function throws IoError.
 class AppendFile {
  public:
   explicit AppendFile(std::string path);
@@ -59,17 +62,17 @@ class AppendFile {
   int descriptor_ = -1;
 };
 
-// A WholeFile of one piece.
+// Writes `text` through a WholeFile.
 void write_file(const std::string& path, std::string_view text);
-// The same, and its bytes outlive a crash of the machine once its directory is
-// synced.
+// Writes `text` through a WholeFile and flushes it: once the directory is
+// synced too (sync_directory), the file survives a crash of the machine.
 void write_durably(const std::string& path, std::string_view text);
 
-// Names made, renamed or removed in a directory outlive a crash of the machine.
-// Throws IoError.
+// Flushes a directory, so that names made, renamed or removed in it survive a
+// crash of the machine. Throws IoError.
 void sync_directory(const std::string& path);
 
-// The whole file, at most 1 GiB of it.
+// The contents of a file of at most 1 GiB.
 [[nodiscard]] Result<std::string> read_file(const std::string& path);
 
 }  // namespace chimera

@@ -11,7 +11,7 @@ namespace {
 int umask_calls = 0;
 }
 
-// In the place of the C library's.
+// Replaces the C library's umask, to count calls.
 extern "C" mode_t umask(mode_t mask) noexcept {
   ++umask_calls;
   return static_cast<mode_t>(syscall(SYS_umask, mask));
@@ -66,8 +66,8 @@ TEST(WholeFile, KeepsTheOldFileUntilTheEnd) {
             fs::perms::owner_read | fs::perms::owner_write);
 }
 
-// To ask for the umask is to change it, for all threads: of two who asked at
-// once the second put back what the first had set, none at all.
+// Reading the umask sets it for all threads. When two threads did so at once,
+// the second one restored the first one's temporary value: no umask at all.
 TEST(WholeFile, LeavesTheUmaskToTheKernel) {
   const std::string path = new_folder() + "/a";
   const mode_t before = umask(027);

@@ -1,5 +1,5 @@
-// FNV-1a: the same number for the same bytes on every machine and build. For
-// telling accidental differences apart, not for strangers' data.
+// FNV-1a: the same number for the same bytes on every machine and build. It
+// detects accidental differences; it does not resist crafted input.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,8 @@ bool is_low_surrogate(unsigned code) { return code >> 10 == 0xDC00 >> 10; }
 
 void JsonReader::refuse(const char* code, const std::string& found,
                         const std::string& needed, const std::string& hint) {
-  errors_.push_back({.code = code,
+  errors_.push_back({.kind = codes_.kind,
+                     .code = code,
                      .where = file_ + ":" + std::to_string(line_),
                      .found = found,
                      .needed = needed,
@@ -35,7 +36,7 @@ void JsonReader::syntax(const std::string& needed) {
   failed_ = true;
 }
 
-// The next character that is not blank; 0 at the end.
+// Skips blanks and returns the next character; 0 at the end.
 char JsonReader::peek() {
   for (; at_ < text_.size(); ++at_) {
     const char c = text_[at_];
@@ -117,8 +118,8 @@ void JsonReader::read_escape(std::string& out) {
   if (!failed_) append_utf8(code, out);
 }
 
-// Characters beyond 16 bits are written as two escapes, a pair of surrogates;
-// half a pair is no character and becomes the replacement character.
+// Characters beyond 16 bits are written as two escapes, a surrogate pair; an
+// unpaired half is not a character and becomes the replacement character.
 unsigned JsonReader::read_code_point() {
   const std::optional<unsigned> code = read_hex();
   if (!code) {
@@ -138,7 +139,7 @@ unsigned JsonReader::read_code_point() {
   return kReplacement;
 }
 
-// REQUIRES: an opening quote stands here.
+// REQUIRES: the next character is an opening quote.
 std::string JsonReader::read_string() {
   ++at_;
   std::string out;
@@ -186,7 +187,8 @@ void JsonReader::wrong_type(const std::string& name, const char* needed) {
   skip();
 }
 
-// The text of a number; nullopt (recorded) if something else stands here.
+// The text of a number; nullopt (and a recorded mistake) if the value is
+// something else.
 std::optional<std::string_view> JsonReader::read_digits(const std::string& name,
                                                         const char* type) {
   if (failed_) return std::nullopt;
@@ -262,7 +264,7 @@ std::optional<std::string> JsonReader::string(const std::string& name) {
   return text;
 }
 
-// Infinity and NaN are no JSON, but Python writes them.
+// Infinity and NaN are not JSON, but Python writes them.
 void JsonReader::skip_bare() {
   const size_t begin = at_;
   const std::string_view text = read_bare();

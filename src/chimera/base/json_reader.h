@@ -1,7 +1,7 @@
-// A pull reader for JSON from strangers. The caller says what it expects and
-// takes values as they come, so memory is bounded by what the caller keeps;
-// every mistake is recorded with file:line. A value of an unexpected type is
-// recorded and passed over; broken syntax ends the reading.
+// A pull reader for untrusted JSON. The caller says what it expects and takes
+// values as they come, so memory is bounded by what the caller keeps. Every
+// mistake is recorded with file:line. A value of an unexpected type is recorded
+// and skipped; broken syntax ends the reading.
 //
 //   JsonReader reader(text, "a.json", errors);
 //   reader.object("the document", [&](const std::string& key) {
@@ -21,12 +21,14 @@
 
 namespace chimera {
 
-// The codes of the reader's own messages: each family of files has its own.
+// The error codes of the reader's messages, and the kind of every mistake that
+// it records: each kind of file has a set.
 struct JsonCodes {
   const char* syntax = "E101";
   const char* type = "E102";
   const char* range = "E103";
   const char* key = "E104";
+  DiagnosticKind kind = DiagnosticKind::kUsage;
 };
 
 class JsonReader {
@@ -38,28 +40,30 @@ class JsonReader {
         errors_(errors),
         codes_(codes) {}
 
-  // One value each; `name` is what messages call it. nullopt (recorded) if it
-  // is of another type or out of range.
+  // Read one value each; `name` is what messages call it. Return nullopt, and
+  // record the mistake, if the value has another type or is out of range.
   std::optional<int> integer(const std::string& name);
   std::optional<std::int64_t> integer64(const std::string& name);
   std::optional<double> real(const std::string& name);
   std::optional<bool> boolean(const std::string& name);
   std::optional<std::string> string(const std::string& name);
-  // The first character of the value that stands here, which tells its type;
-  // 0 at the end.
+  // The first character of the next value, which tells its type; 0 at the end.
   [[nodiscard]] char first_character() { return failed_ ? '\0' : peek(); }
-  // True if a null stood here, which is taken; nothing is recorded otherwise.
+  // Takes a null and returns true; anything else is left in place and nothing
+  // is recorded.
   bool null();
-  // Passes over one sound value of any type.
+  // Skips one valid value of any type.
   void skip();
 
-  // Calls element() at each element, which must read exactly one value.
+  // Calls element() for each element of an array; element() must read exactly
+  // one value.
   template <class Element>
   void array(const std::string& name, const Element& element) {
     if (!open('[', name, "an array")) return;
     while (!failed_ && more(']')) element();
   }
-  // Calls member(key) at each member, which must read exactly one value.
+  // Calls member(key) for each member of an object; member() must read exactly
+  // one value.
   template <class Read>
   void object(const std::string& name, const Read& member) {
     if (!open('{', name, "an object")) return;
@@ -69,17 +73,17 @@ class JsonReader {
     }
   }
 
-  // Passes over the value of a key that nobody knows, and says so.
+  // Records that `key` is unknown and skips its value.
   void unknown_key(const std::string& key,
                    const std::vector<std::string>& known);
 
-  // Records a mistake at the current line. After 100 mistakes reading ends.
+  // Records a mistake at the current line. Reading ends after 100 mistakes.
   void refuse(const char* code, const std::string& found,
               const std::string& needed, const std::string& hint = "");
 
-  // The text must be over.
+  // Records a mistake if any text is left.
   void finish();
-  // True once reading has ended early.
+  // True once reading has ended early, by broken syntax or too many mistakes.
   [[nodiscard]] bool failed() const { return failed_; }
 
  private:
@@ -91,7 +95,7 @@ class JsonReader {
   std::string read_string();
   void read_escape(std::string& out);
   std::optional<unsigned> read_hex();
-  unsigned read_code_point();    // after a backslash and u
+  unsigned read_code_point();    // after "\u"
   std::string_view read_bare();  // a number or literal
   std::optional<std::string_view> read_digits(const std::string& name,
                                               const char* type);
@@ -105,9 +109,9 @@ class JsonReader {
   JsonCodes codes_;
   size_t at_ = 0;
   int line_ = 1;
-  int depth_ = 0;  // of the value that skip() is passing over
+  int depth_ = 0;  // nesting depth of the value that skip() skips
   bool failed_ = false;
-  bool first_ = false;  // the next element is its container's first
+  bool first_ = false;  // the next element is the first of its container
 };
 
 }  // namespace chimera

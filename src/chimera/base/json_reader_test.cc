@@ -5,7 +5,7 @@
 namespace chimera {
 namespace {
 
-// The codes of what skip() records about a document.
+// The error codes that skip() records about a document.
 std::string codes_of_skipping(std::string_view text) {
   Diagnostics errors;
   JsonReader reader(text, "a.json", errors);
@@ -89,7 +89,7 @@ TEST(JsonReader, NamesWhatIsWrongWithNumbersAndLiterals) {
   EXPECT_EQ(code("", 'b'), "S");
 }
 
-// The one string that `text` holds; what is wrong with it instead.
+// The one string that `text` holds, or the message that refuses it.
 std::string read_string(std::string_view text) {
   Diagnostics errors;
   JsonReader reader(text, "a.json", errors);

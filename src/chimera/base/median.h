@@ -1,5 +1,5 @@
-// The middle of measured values: what a busy machine adds now and then does not
-// move it.
+// The median of measured values, which occasional delays on a busy machine do
+// not move.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace chimera {
 
-// The upper one of two; 0 of none.
+// The median, the upper one of an even number of values; 0 of no values.
 [[nodiscard]] inline double median(std::vector<double> values) {
   if (values.empty()) return 0;
   const auto middle =

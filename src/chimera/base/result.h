@@ -4,6 +4,7 @@
 // Diagnostics into text and exit code 2.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <variant>
@@ -13,8 +14,17 @@
 
 namespace chimera {
 
-// One mistake, complete enough to be fixed without asking anybody.
+// What a mistake is about: a program that ends because of it says so by its
+// exit code.
+enum class DiagnosticKind : std::uint8_t {
+  kUsage,       // flags, configurations, schedules
+  kData,        // data files, Hugging Face directories
+  kCheckpoint,  // damaged checkpoints, or those of another model
+};
+
+// One mistake of the user's, with everything needed to fix it.
 struct Diagnostic {
+  DiagnosticKind kind = DiagnosticKind::kUsage;
   std::string code = {};    // "E201"; docs/errors.md lists them all
   std::string where = {};   // "run.toml:14", "worker 2, action 5"; may be empty
   std::string found = {};   // "micros = 6"
@@ -30,7 +40,7 @@ using Diagnostics = std::vector<Diagnostic>;
 // use 4 or 8`, without a line end.
 [[nodiscard]] std::string to_string(const Diagnostic& diagnostic);
 
-// A T, or at least one Diagnostic. (std::expected, once C++23 is here.)
+// Either a T or at least one Diagnostic. (C++23 has std::expected.)
 template <class T>
 class [[nodiscard]] Result {
  public:

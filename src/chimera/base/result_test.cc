@@ -13,9 +13,12 @@ TEST(Result, HoldsAValue) {
 }
 
 TEST(Result, HoldsReasons) {
-  const Result<int> result =
-      Diagnostic{"E201", "run.toml:14", "micros = 6",
-                 "must be a multiple of depth = 4", "use 4 or 8"};
+  const Result<int> result = Diagnostic{DiagnosticKind::kUsage,
+                                        "E201",
+                                        "run.toml:14",
+                                        "micros = 6",
+                                        "must be a multiple of depth = 4",
+                                        "use 4 or 8"};
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(to_string(result.errors()[0]),
             "error[E201] run.toml:14: micros = 6 must be a multiple of "

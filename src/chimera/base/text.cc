@@ -42,7 +42,7 @@ std::optional<int> parse_int(std::string_view text) {
 }
 
 std::string number(double value) {
-  // Sums of thirds and tenths carry rounding dust; twelve digits hide it.
+  // Twelve digits hide the rounding errors of sums of thirds and tenths.
   char buffer[64];
   const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value,
                                           std::chars_format::general, 12);

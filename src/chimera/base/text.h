@@ -8,38 +8,38 @@
 
 namespace chimera {
 
-// "a, b, c".
+// The parts with `separator` between them: "a, b, c".
 [[nodiscard]] std::string join(const std::vector<std::string>& parts,
                                std::string_view separator);
 
-// The parts between separators; "" gives one empty part.
+// The parts between separators, in order; "" gives one empty part.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text,
                                                   char separator);
 
-// Without blanks, tabs and carriage returns at both ends.
+// `text` without blanks, tabs and carriage returns at both ends.
 [[nodiscard]] std::string_view trim(std::string_view text);
 
 // The whole of `text` as a decimal int; nullopt if it is anything else or does
 // not fit.
 [[nodiscard]] std::optional<int> parse_int(std::string_view text);
 
-// At most twelve digits, no trailing zeros: 36, 27.5, 1e+20.
+// `value` in at most twelve digits, without trailing zeros: 36, 27.5, 1e+20.
 [[nodiscard]] std::string number(double value);
 
-// A double-quoted string, control characters escaped: as JSON writes it, and
-// TOML too.
+// `text` as a double-quoted string with control characters escaped, valid in
+// JSON and in TOML.
 [[nodiscard]] std::string json_string(std::string_view text);
 
-// Appends a code point as UTF-8. REQUIRES: at most 0x10FFFF.
+// Appends a code point as UTF-8. REQUIRES: `code` is at most 0x10FFFF.
 void append_utf8(char32_t code, std::string& out);
 
-// The candidate with the fewest edits from `name`, if it is near enough that a
-// typing mistake is likely; empty otherwise.
+// The candidate with the fewest edits from `name` if they are few enough for a
+// typing mistake; empty otherwise.
 [[nodiscard]] std::string nearest_name(
     std::string_view name, const std::vector<std::string>& candidates);
 
-// Untrusted text made fit for an error message: unprintable bytes replaced,
-// cut to a line's length.
+// Untrusted text made safe for an error message: unprintable bytes replaced,
+// cut to the length of a line.
 [[nodiscard]] std::string shown(std::string_view text);
 
 }  // namespace chimera

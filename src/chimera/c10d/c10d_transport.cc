@@ -11,21 +11,22 @@
 #include "chimera/base/check.h"
 #include "chimera/c10d/heartbeat.h"
 #include "chimera/c10d/lane.h"
+#include "chimera/comm/all_reduce.h"
 #include "chimera/comm/comm_error.h"
 #include "chimera/comm/mailbox.h"
-#include "chimera/comm/sum_rounds.h"
 #include "chimera/comm/sum_tree.h"
 
 namespace chimera {
 namespace {
 
 using WorkPtr = c10::intrusive_ptr<c10d::Work>;
-using Edge = std::pair<int, int>;  // from, to
+using Edge = std::pair<int, int>;  // (from, to)
 
-// How long a worker sleeps before it looks around.
+// The interval at which a waiting worker checks for aborts and broken lines.
 constexpr std::chrono::milliseconds kGlance{100};
 
-// What may break: messages with a rank have its number, the others these.
+// A line is a connection that can break: messages with a rank have that rank's
+// number, votes and sums the numbers below.
 constexpr int kVoteLine = -1;
 int line_of_sum(int group) { return -2 - group; }
 
@@ -39,7 +40,8 @@ std::vector<int> peers_of(const C10dOptions& options) {
   return {peers.begin(), peers.end()};
 }
 
-// This rank and its peers as the groups number them.
+// The process group that connects this rank with a peer, and the peer's rank
+// within that group.
 struct Line {
   ProcessGroupPtr group;
   int peer = 0;
@@ -73,13 +75,13 @@ class C10dTransport final : public Transport {
   void abort(const std::string& reason) noexcept override;
 
  private:
-  // Members of a sum, and the group that it came from.
+  // A sum that is under way, its members and the process group it runs on.
   struct Sum {
     ProcessGroupPtr group;
     std::vector<int> members;
     int mine = 0;
     NumberBuffer buffer;
-    at::Tensor numbers;  // of `buffer`
+    at::Tensor numbers;  // a tensor over `buffer`
   };
 
   void connect();
@@ -88,20 +90,22 @@ class C10dTransport final : public Transport {
   [[nodiscard]] at::Tensor tensor_of(std::span<std::byte> bytes) const;
   [[nodiscard]] Lane& lane_of(const Edge& edge);
 
-  // What `start` gives; null once `line` is broken, as whoever waits will see.
+  // Calls `start` and returns its work; marks `line` broken and returns null if
+  // it throws. Whoever waits on the line then sees that it is broken.
   template <class Start>
   [[nodiscard]] WorkPtr begin(int line, const Start& start);
-  // In a job of `lane`: whether `work` ended well. Else `line` is broken.
+  // Waits for `work` inside a job of `lane`. False, with `line` marked broken,
+  // if it failed.
   [[nodiscard]] bool finish(Lane& lane, const WorkPtr& work, int line);
-  // In a job of the sum's lane.
+  // Runs inside a job of the sum's lane.
   [[nodiscard]] bool add_by_tree(Lane& lane, const Sum& sum, int line);
   [[nodiscard]] WorkPtr start_whole_sum(const Sum& sum) const;
   [[nodiscard]] std::vector<WorkPtr> start_gather(const Sum& sum, int line);
   void keep_own_shard(const Sum& sum) const;
   void stop(const std::string& reason);
 
-  // Takes with `take` until it gives something. Once `line` is broken or the
-  // deadline has passed, `peer` says who is to blame.
+  // Calls `take` until it returns a value. Throws once `line` is broken or the
+  // deadline has passed; `peer` names the rank to blame.
   template <class Take, class Peer>
   auto wait_for(const char* what, int line, const Take& take, const Peer& peer);
   [[nodiscard]] bool is_broken(int line);
@@ -115,11 +119,11 @@ class C10dTransport final : public Transport {
   Mailbox mailbox_;
   std::mutex mutex_;
   std::set<int> broken_;  // lines that failed; guarded by mutex_
-  std::map<CollectiveId, std::vector<int>> members_;  // under way
+  std::map<CollectiveId, std::vector<int>> members_;  // of sums under way
 
   std::map<Edge, std::unique_ptr<Lane>> receives_;
   Lane sends_;
-  std::vector<std::unique_ptr<Lane>> sums_;  // by group; null as in options
+  std::vector<std::unique_ptr<Lane>> sums_;  // [group]; null as in options
   Lane votes_;
   std::unique_ptr<Heartbeat> heart_;
 };
@@ -145,8 +149,8 @@ C10dTransport::~C10dTransport() {
   stop("the transport is closed");
 }
 
-// Every group is used once, in one order on all ranks: groups that connect at
-// their first use then cannot wait for each other.
+// Uses every group once, in the same order on all ranks. Backends connect a
+// group at its first use, so a different order on two ranks could deadlock.
 void C10dTransport::connect() {
   at::Tensor byte =
       at::zeros({1}, at::device(options_.device).dtype(at::kByte));
@@ -168,7 +172,8 @@ Line C10dTransport::line_between(const Edge& edge) const {
   const int other = edge.first == rank() ? edge.second : edge.first;
   const auto found = options_.edges.find(edge);
   if (found == options_.edges.end()) return {options_.world, other};
-  return {found->second, other > rank() ? 1 : 0};  // ascending, so is the group
+  // Groups number ranks ascending.
+  return {found->second, other > rank() ? 1 : 0};
 }
 
 at::Tensor C10dTransport::tensor_of(std::span<std::byte> bytes) const {
@@ -176,7 +181,8 @@ at::Tensor C10dTransport::tensor_of(std::span<std::byte> bytes) const {
                        at::device(options_.device).dtype(at::kByte));
 }
 
-// Ranks that rarely talk have lanes when they do.
+// Finds the receive lane of an edge; edges that are rarely used get theirs at
+// the first use.
 Lane& C10dTransport::lane_of(const Edge& edge) {
   const std::lock_guard lock(mutex_);
   std::unique_ptr<Lane>& lane = receives_[edge];
@@ -198,7 +204,7 @@ template <class Start>
 WorkPtr C10dTransport::begin(int line, const Start& start) {
   try {
     return start();
-  } catch (const std::exception&) {  // the connection is lost already
+  } catch (const std::exception&) {  // the connection is already lost
     note_broken(line);
     return {};
   }
@@ -209,7 +215,7 @@ bool C10dTransport::finish(Lane& lane, const WorkPtr& work, int line) {
   bool done = false;
   try {
     done = work->wait(deadline_ms());
-  } catch (const std::exception&) {  // a lost connection, or its deadline
+  } catch (const std::exception&) {  // lost connection or deadline
     note_broken(line);
   }
   lane.end_wait();
@@ -219,7 +225,8 @@ bool C10dTransport::finish(Lane& lane, const WorkPtr& work, int line) {
 void C10dTransport::post_receive(const MessageId& id, int from,
                                  const PayloadMaker& make) {
   const Edge edge{from, rank()};
-  const auto payload = std::make_shared<PayloadPtr>(make());  // jobs are copied
+  // A std::function must be copyable, which a PayloadPtr is not.
+  const auto payload = std::make_shared<PayloadPtr>(make());
   const Line line = line_between(edge);
   std::vector<at::Tensor> tensors{tensor_of((*payload)->bytes())};
   const WorkPtr work =
@@ -251,7 +258,7 @@ auto C10dTransport::wait_for(const char* what, int line, const Take& take,
     if (auto taken = take(glance)) return std::move(*taken);
     if (options_.while_waiting) options_.while_waiting();
     if (!is_broken(line) && Clock::now() < deadline) continue;
-    // A rank that gives up says why before its connections close.
+    // A rank that gives up announces why before its connections close.
     if (const auto reason = heart_->abort_reason()) throw AbortedError(*reason);
     throw TimeoutError(what, peer());
   }
@@ -271,7 +278,7 @@ WorkPtr C10dTransport::start_whole_sum(const Sum& sum) const {
   return sum.group->allreduce(tensors);
 }
 
-// Every member spreads its own shard.
+// Every member broadcasts its shard.
 std::vector<WorkPtr> C10dTransport::start_gather(const Sum& sum, int line) {
   std::vector<WorkPtr> works;
   const int members = static_cast<int>(sum.members.size());
@@ -294,9 +301,9 @@ bool C10dTransport::add_by_tree(Lane& lane, const Sum& sum, int line) {
     return sum.numbers.slice(0, static_cast<std::int64_t>(range.begin),
                              static_cast<std::int64_t>(range.end));
   };
-  for (const SumRound& round :
-       sum_rounds(sum.mine, static_cast<int>(sum.members.size()),
-                  {0, sum.buffer.count})) {
+  for (const AllReduceRound& round :
+       all_reduce_rounds(sum.mine, static_cast<int>(sum.members.size()),
+                         {0, sum.buffer.count})) {
     at::Tensor into = part(round.receive);
     at::Tensor arrived = round.adds ? at::empty_like(into) : into;
     std::vector<at::Tensor> from{arrived};
@@ -341,9 +348,10 @@ void C10dTransport::start_collective(const CollectiveId& id,
           .dtype(buffer.type == NumberType::kFloat32 ? at::kFloat
                                                      : at::kDouble));
   members_[id] = sum.members;
-  // The group's own collectives are started here, in the order of the list.
+  // Backend collectives are started here, on the worker's thread, because all
+  // members must start them in the order of their lists.
   std::vector<WorkPtr> works;
-  const bool is_sum = id.kind == CollectiveId::Kind::kSum;
+  const bool is_sum = id.kind == CollectiveId::Kind::kAllReduce;
   const int line = line_of_sum(id.group);
   if (!is_sum) works = start_gather(sum, line);
   if (is_sum && !options_.exact) {
@@ -364,8 +372,9 @@ void C10dTransport::start_collective(const CollectiveId& id,
       });
 }
 
-// Whom the others wait for: who is not heard any more, or else has come the
-// least far. The dead are told from the living by a few missed beats.
+// The rank that the others wait for: one whose heartbeat has stopped, or else
+// the one with the least progress. Sleeps for a few heartbeats first, so that
+// dead ranks are silent long enough to be recognised.
 int C10dTransport::suspect(const std::vector<int>& ranks) const {
   std::this_thread::sleep_for(3 * Heartbeat::kPause);
   int found = -1;
@@ -436,8 +445,8 @@ Ballot C10dTransport::wait_vote(int step) {
       [&] { return suspect(all); });
 }
 
-// Ends all waits of this rank. Sums of the group's own cannot be recalled: they
-// end when a peer's connection or their own deadline does.
+// Ends all waits of this rank. A backend's collectives cannot be cancelled:
+// they end when a peer's connection closes or at their deadline.
 void C10dTransport::stop(const std::string& reason) {
   mailbox_.abort(reason);
   {
@@ -454,7 +463,8 @@ void C10dTransport::stop(const std::string& reason) {
 void C10dTransport::abort(const std::string& reason) noexcept {
   heart_->announce_abort(reason);
   stop(reason);
-  // All ranks hear of it before this process, perhaps the store's host, ends.
+  // Waits until all ranks have read the reason: this process may host the
+  // store, which ends with it.
   std::this_thread::sleep_for(2 * Heartbeat::kPause);
   for (const auto& lane : sums_) {
     if (lane) lane->wait_idle();

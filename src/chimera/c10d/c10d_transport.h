@@ -1,10 +1,10 @@
-// A rank of torch.distributed: a Transport on process groups that Python has
-// made (Gloo or NCCL; their own classes are not needed here).
+// A Transport on torch.distributed process groups that Python has made (Gloo or
+// NCCL; their classes are not needed here).
 //
-// Messages of one pair of ranks share one first-in-first-out line in a group,
-// so every used direction has a child group of its own, and so has every sum:
-// nothing waits behind what it has nothing to do with. Calls into a group
-// return at once; Lanes wait for what they have started.
+// Within a group, the messages of one pair of ranks share a first-in-first-out
+// queue. Every direction that is used and every sum therefore has a child
+// group, so that unrelated messages never wait for each other. Calls into a
+// group return at once; Lanes wait for their completion.
 #pragma once
 
 #include <functional>
@@ -22,24 +22,25 @@ namespace chimera {
 using ProcessGroupPtr = c10::intrusive_ptr<c10d::ProcessGroup>;
 
 struct C10dOptions {
-  // All ranks: votes, and messages between ranks without an edge.
+  // The group of all ranks: votes, and messages between ranks without an edge.
   ProcessGroupPtr world;
   // Groups of two, one for each edge {from, to} that this rank is an end of.
   std::map<std::pair<int, int>, ProcessGroupPtr> edges;
-  // By number of the sum: its members in ascending order. Null where this rank
-  // is no member, or the only one.
+  // [sum]: the group of its members, in ascending order. Null if this rank is
+  // not a member, or is the only one.
   std::vector<ProcessGroupPtr> sums;
-  c10::intrusive_ptr<c10d::Store> store;  // of this transport alone
+  c10::intrusive_ptr<c10d::Store> store;  // used by this transport only
   std::chrono::duration<double> deadline{300};
-  // Sums by the tree of sum_tree.h instead of the group's own all-reduce: the
-  // bits of every other transport.
+  // True: sums add by the tree of sum_tree.h instead of the backend's
+  // all-reduce, and give the same bits as every other transport.
   bool exact = false;
-  at::Device device = at::kCPU;  // of payloads and buffers
-  // Called by a waiting worker a few times a second; may throw.
+  at::Device device = at::kCPU;  // where payloads and buffers are
+  // Called by a waiting worker several times a second; may throw.
   std::function<void()> while_waiting;
 };
 
-// Connects all groups: every rank of `world` makes its own at the same time.
+// Connects all groups. Collective: every rank of `world` calls it at the same
+// time.
 [[nodiscard]] std::unique_ptr<Transport> make_c10d_transport(
     C10dOptions options);
 

@@ -12,7 +12,8 @@ const char* const kAbortKey = "abort";
 
 std::string key_of(int rank) { return "beat/" + std::to_string(rank); }
 
-// Time by the system's clock, which machines of one job share well enough.
+// Time by the system clock, which is sufficiently synchronised between the
+// machines of a job.
 double now_s() {
   return std::chrono::duration<double>(
              std::chrono::system_clock::now().time_since_epoch())
@@ -23,7 +24,7 @@ double now_s() {
 
 Heartbeat::Heartbeat(Options options)
     : options_(std::move(options)), heard_(options_.peers.size()) {
-  options_.store = options_.store->clone();  // a connection of its own
+  options_.store = options_.store->clone();  // a separate connection
   beat();
   thread_ = std::thread([this] { run(); });
 }
@@ -59,7 +60,7 @@ Heartbeat::Beat Heartbeat::of(int rank) const {
   Heard heard;
   try {
     heard = read(rank);
-  } catch (const std::exception&) {  // the store is gone with its host
+  } catch (const std::exception&) {  // the store ended with its host
     const auto peer =
         std::find(options_.peers.begin(), options_.peers.end(), rank);
     const std::lock_guard lock(mutex_);
@@ -74,7 +75,7 @@ void Heartbeat::announce_abort(const std::string& reason) noexcept {
   try {
     options_.store->compareSet(
         kAbortKey, {}, std::vector<std::uint8_t>(reason.begin(), reason.end()));
-  } catch (const std::exception&) {  // the others find out by their deadlines
+  } catch (const std::exception&) {  // others notice at their deadlines
   }
 }
 
@@ -88,7 +89,8 @@ std::optional<std::string> Heartbeat::abort_reason() const {
   }
 }
 
-// One look at everything, then a pause; the end of the store ends it too.
+// Sends and reads heartbeats, then pauses, until told to end or the store is
+// lost.
 void Heartbeat::run() {
   std::unique_lock lock(mutex_);
   while (!is_ending_) {

@@ -1,6 +1,5 @@
-// What ranks know of each other beside their messages, through the store of
-// the rendezvous: how far each has come, when it was last heard, and whether
-// one of them has given up.
+// Heartbeats through the rendezvous store: how far each rank has progressed,
+// when it was last heard, and whether one of them has aborted.
 #pragma once
 
 #include <atomic>
@@ -22,13 +21,14 @@ class Heartbeat {
   static constexpr std::chrono::milliseconds kPause{250};  // between beats
 
   struct Options {
-    c10::intrusive_ptr<c10d::Store> store;  // of this transport alone
+    c10::intrusive_ptr<c10d::Store> store;  // used by this transport only
     int rank = 0;
-    std::vector<int> peers;  // whose beats are kept, should the store be lost
-    // A rank has given up. On a thread of its own.
+    // Ranks whose last beats are remembered if the store is lost.
+    std::vector<int> peers;
+    // Called when a rank has aborted, on a thread of the Heartbeat's.
     std::function<void(const std::string& reason)> on_abort;
   };
-  // Has beaten once when it returns.
+  // Starts the thread. ENSURES: the first heartbeat of this rank has been sent.
   explicit Heartbeat(Options options);
   ~Heartbeat();
   Heartbeat(const Heartbeat&) = delete;
@@ -38,20 +38,21 @@ class Heartbeat {
 
   struct Beat {
     std::uint64_t progress = 0;
-    double silence_s = 0;  // since then
+    double silence_s = 0;  // seconds since its last heartbeat
   };
-  // The newest that is known of a rank.
+  // The newest known heartbeat of a rank.
   [[nodiscard]] Beat of(int rank) const;
 
-  // Why a rank has given up; nothing if none has, or nobody can tell.
+  // The reason of the first rank that aborted; nullopt if none has or the store
+  // is lost.
   [[nodiscard]] std::optional<std::string> abort_reason() const;
-  // Tells every rank; only the first reason counts.
+  // Tells every rank that this one aborts; only the first reason is kept.
   void announce_abort(const std::string& reason) noexcept;
 
  private:
   struct Heard {
     std::uint64_t progress = 0;
-    double at = 0;  // seconds of the system's clock
+    double at = 0;  // system clock, in seconds
   };
   void run();
   void beat();
@@ -60,7 +61,7 @@ class Heartbeat {
   Options options_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Heard> heard_;  // by peer, of peers; guarded by mutex_
+  std::vector<Heard> heard_;  // [peer]; guarded by mutex_
   bool is_ending_ = false;    // guarded by mutex_
   std::thread thread_;
 };

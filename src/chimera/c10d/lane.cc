@@ -43,7 +43,7 @@ void Lane::cancel() noexcept {
   if (!cancel_) return;
   try {
     cancel_();
-  } catch (const std::exception&) {  // it has a deadline of its own
+  } catch (const std::exception&) {  // the work ends at its deadline
   }
 }
 
@@ -62,7 +62,7 @@ void Lane::run() {
     is_busy_ = true;
     lock.unlock();
     job();
-    job = nullptr;  // what it holds goes before anybody hears that it is done
+    job = nullptr;  // frees what the job holds before wait_idle() returns
     lock.lock();
     is_busy_ = false;
     changed_.notify_all();

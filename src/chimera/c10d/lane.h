@@ -1,5 +1,5 @@
-// A thread that runs what it is given, one after the other: it waits for what
-// a process group has under way, so that the worker need not.
+// A thread that runs jobs one after the other. Jobs wait for operations of a
+// process group, so that the worker's thread does not have to.
 #pragma once
 
 #include <condition_variable>
@@ -15,7 +15,7 @@ class Lane {
   using Job = std::function<void()>;
 
   Lane() : thread_([this] { run(); }) {}
-  // Finishes the job at hand, cancelled if it can be; drops all others.
+  // Finishes the running job, cancelled if possible; drops all others.
   ~Lane();
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
@@ -23,14 +23,16 @@ class Lane {
   // REQUIRES: `job` does not throw.
   void push(Job job);
 
-  // Called by the job at hand before it waits: `cancel` ends that wait from
-  // any thread. False: the lane is cancelled, and nothing is to be waited for.
+  // Called by the running job before it waits; `cancel` must end that wait and
+  // may be called from any thread. False: the lane is cancelled and the job
+  // must not wait.
   [[nodiscard]] bool begin_wait(std::function<void()> cancel);
   void end_wait();
 
-  // Ends the wait at hand and drops all jobs, now and later. Any thread.
+  // Cancels the current wait and drops all jobs, present and future. Callable
+  // from any thread.
   void cancel() noexcept;
-  // Returns once no job is at hand.
+  // Returns once no job is running.
   void wait_idle();
 
  private:
@@ -39,11 +41,11 @@ class Lane {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Job> jobs_;          // guarded by mutex_, like all below
-  std::function<void()> cancel_;  // of the wait at hand; may be empty
+  std::function<void()> cancel_;  // ends the current wait; may be empty
   bool is_busy_ = false;
   bool is_cancelled_ = false;
   bool is_ending_ = false;
-  std::thread thread_;  // last: it uses everything above
+  std::thread thread_;  // last: it uses all members above
 };
 
 }  // namespace chimera

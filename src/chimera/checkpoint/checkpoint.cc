@@ -17,7 +17,8 @@ Result<Checkpoint> Checkpoint::open(const std::string& path) {
   const std::string name = path + "/manifest.json";
   const Result<std::string> text = read_file(name);
   if (!text) {
-    return Diagnostic{.code = "E580",
+    return Diagnostic{.kind = DiagnosticKind::kCheckpoint,
+                      .code = "E580",
                       .where = path,
                       .found = "manifest.json",
                       .needed =
@@ -45,8 +46,11 @@ Diagnostics Checkpoint::open_files() {
 Diagnostics Checkpoint::open_file(const ManifestFile& file) {
   const std::string name = path_ + "/" + file.name;
   const auto refuse = [&](const std::string& found, const std::string& needed) {
-    return Diagnostics{
-        {.code = "E581", .where = name, .found = found, .needed = needed}};
+    return Diagnostics{{.kind = DiagnosticKind::kCheckpoint,
+                        .code = "E581",
+                        .where = name,
+                        .found = found,
+                        .needed = needed}};
   };
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(name, error);
@@ -82,7 +86,8 @@ Diagnostics Checkpoint::find_tensors() {
     const auto bytes = static_cast<std::size_t>(tensor.count) * sizeof(float);
     if (info == nullptr || info->type != TensorType::kF32 ||
         info->end - info->begin != bytes) {
-      errors.push_back({.code = "E581",
+      errors.push_back({.kind = DiagnosticKind::kCheckpoint,
+                        .code = "E581",
                         .where = file.path(),
                         .found = "tensor \"" + shown(key_of(tensor)) + "\"",
                         .needed = "is missing or of another size"});
@@ -106,7 +111,8 @@ bool Checkpoint::is_sound(const Range& range) const {
 }
 
 Diagnostic Checkpoint::damaged(const Range& range) const {
-  return {.code = "E582",
+  return {.kind = DiagnosticKind::kCheckpoint,
+          .code = "E582",
           .where = range.file->path(),
           .found = fmt::format("tensor \"{}\", bytes {} to {} of the file,",
                                shown(range.info->name),

@@ -69,7 +69,8 @@ class ManifestReader {
                 {.syntax = "E580",
                  .type = "E580",
                  .range = "E580",
-                 .key = "E580"}) {}
+                 .key = "E580",
+                 .kind = DiagnosticKind::kCheckpoint}) {}
 
   Result<Manifest> read();
 
@@ -79,7 +80,8 @@ class ManifestReader {
   void read_tensor();
   void check();
   void refuse(const std::string& found, const std::string& needed) {
-    errors_.push_back({.code = "E580",
+    errors_.push_back({.kind = DiagnosticKind::kCheckpoint,
+                       .code = "E580",
                        .where = file_name_,
                        .found = found,
                        .needed = needed});
@@ -264,7 +266,8 @@ Result<Manifest> parse_manifest(const std::string& text,
       text.substr(end) == fmt::format("{}\"{}\"}}\n", kHashKey,
                                       hash_of_text(text.substr(0, end)));
   if (!is_sound) {
-    return Diagnostic{.code = "E580",
+    return Diagnostic{.kind = DiagnosticKind::kCheckpoint,
+                      .code = "E580",
                       .where = file_name,
                       .found = "the manifest",
                       .needed = "is damaged: its hash does not fit its text"};
@@ -292,7 +295,8 @@ Diagnostics check_complete(const Manifest& manifest, const std::string& where) {
       next = tensor->first + tensor->count;
     }
     if (fits && next == elements(tensors[0]->shape)) continue;
-    errors.push_back({.code = "E583",
+    errors.push_back({.kind = DiagnosticKind::kCheckpoint,
+                      .code = "E583",
                       .where = where,
                       .found = shown(name.first + " of " + name.second),
                       .needed = "must be there in whole, each number once"});

@@ -67,21 +67,21 @@ std::string Recovery::file_of(int rank) const {
                      checkpoints_path(options_.run_dir), rank);
 }
 
-void Recovery::speak(const std::string& words) const {
+void Recovery::publish(const std::string& report) const {
   const std::string file = file_of(options_.rank);
   std::error_code error;
   fs::create_directories(fs::path(file).parent_path(), error);
   if (error) throw IoError("cannot write " + file + ": " + error.message());
-  write_file(file, words);
+  write_file(file, report);
 }
 
-void Recovery::withdraw() const { speak(kLostToo); }
+void Recovery::withdraw() const { publish(kLostToo); }
 
 SurvivorReport Recovery::wait_for_report(int rank) const {
   std::error_code error;
-  const bool spoke = wait_until(
+  const bool has_come = wait_until(
       options_.patience, [&] { return fs::exists(file_of(rank), error); });
-  if (!spoke) throw IoError(fmt::format("rank {} said nothing", rank));
+  if (!has_come) throw IoError(fmt::format("rank {} said nothing", rank));
   const Result<std::string> text = read_file(file_of(rank));
   if (!text) throw IoError(to_string(text.errors().front()));
   if (*text == kLostToo) {
@@ -91,7 +91,7 @@ SurvivorReport Recovery::wait_for_report(int rank) const {
 }
 
 SurvivorReport Recovery::agree(const SurvivorReport& mine) const {
-  speak(to_text(mine));
+  publish(to_text(mine));
   SurvivorReport best = mine;
   for (const int rank : options_.survivors) {
     const SurvivorReport theirs = wait_for_report(rank);

@@ -57,7 +57,7 @@ class Recovery {
                                  const std::vector<StatePiece>& pieces) const;
 
  private:
-  void speak(const std::string& words) const;
+  void publish(const std::string& report) const;
   [[nodiscard]] SurvivorReport wait_for_report(int rank) const;
   [[nodiscard]] std::string file_of(int rank) const;
 

@@ -28,7 +28,7 @@ CollectiveJob::CollectiveJob(CollectiveId::Kind kind,
 void CollectiveJob::run_block(std::size_t block) const {
   const std::size_t begin = block * kBlock;
   const std::size_t end = std::min(begin + kBlock, buffers_[0].count);
-  if (kind_ == CollectiveId::Kind::kGather) {
+  if (kind_ == CollectiveId::Kind::kAllGather) {
     gather(begin, end);
   } else if (buffers_[0].type == NumberType::kFloat32) {
     sum<float>(begin, end);

@@ -1,5 +1,5 @@
-// How communication fails. These are the world's failures, so they are thrown,
-// and caught once at the top of each worker.
+// Failures of communication. They come from outside the program, so they are
+// exceptions, caught once at the top of each worker.
 #pragma once
 
 #include <stdexcept>
@@ -12,10 +12,10 @@ class CommError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// A wait lasted longer than the transport's deadline. Exit code 6.
+// A wait has lasted longer than the transport's deadline.
 class TimeoutError : public CommError {
  public:
-  // `peer` is whom it waited for; -1 where nobody in particular.
+  // `peer` is the rank that was waited for; -1 if there was no single one.
   TimeoutError(const std::string& what, int peer)
       : CommError(what), peer_(peer) {}
 
@@ -25,7 +25,7 @@ class TimeoutError : public CommError {
   int peer_;
 };
 
-// Another rank has given up and woken everybody; it has the reason.
+// Another rank has aborted the run and woken all others; it has the reason.
 class AbortedError : public CommError {
  public:
   using CommError::CommError;

@@ -1,4 +1,4 @@
-// Why a run between processes ends before its time, as every rank learns it.
+// Why a run between processes ends early, and who is told.
 #pragma once
 
 #include <cstdint>
@@ -6,29 +6,61 @@
 
 namespace chimera {
 
-// What an exception means for the run.
+// Kinds of failure. Where ranks fail in different ways, the first kind of this
+// list becomes the reason on all of them, so that all end alike.
+enum class FailureKind : std::uint8_t {
+  kUsage,     // a mistake of the user that only running could show
+  kPeerLost,  // another rank is dead or cut off
+  kTimeout,   // a deadline has passed
+  kNumeric,   // replicas differ
+  kDisk,      // something could not be written
+  kMemory,    // out of memory, or of threads
+  kInternal,  // a bug
+};
+
+// The meaning of an exception for the run.
 struct Cause {
-  int exit_code = 0;
+  FailureKind kind = FailureKind::kInternal;
   std::string reason;
   // Whether the other ranks' weights are worth saving without this rank.
   bool can_recover = true;
 };
 
+// The end of a run, as one rank has found it and all ranks learn it.
 struct Ending {
-  int exit_code = 0;
+  FailureKind kind = FailureKind::kInternal;
   int origin = -1;     // the rank that found out
-  std::string reason;  // of a rank that failed by itself
+  std::string reason;  // given by a rank that failed by itself
 
-  // The rank that the others go on without; -1 = none. It is `origin` if that
-  // rank has failed and says so itself.
+  // The rank that the others go on without; -1 = none. It equals `origin` if
+  // that rank has failed and reports it itself.
   int lost = -1;
-  bool is_dead = false;        // its process has ended; else it is only silent
-  double silent_s = 0;         // for so long
-  std::uint64_t progress = 0;  // how far it had come
+  bool is_dead = false;        // the lost rank's process has ended
+  double silent_s = 0;         // time since the lost rank was last heard
+  std::uint64_t progress = 0;  // last known progress of the lost rank
 
   [[nodiscard]] bool is_self_reported() const {
     return lost >= 0 && lost == origin;
   }
+};
+
+// Decides what this process says and does when the run ends early. Functions
+// are called on threads of the transport.
+class EndingHandler {
+ public:
+  EndingHandler() = default;
+  EndingHandler(const EndingHandler&) = delete;
+  EndingHandler& operator=(const EndingHandler&) = delete;
+  virtual ~EndingHandler() = default;
+
+  // The meaning of the exception that is being handled.
+  // REQUIRES: called in a catch block.
+  [[nodiscard]] virtual Cause cause_of_exception() = 0;
+  // Says at once why the run ends. Called once.
+  virtual void report(const Ending& ending) = 0;
+  // Ends the process, since what MPI has under way can be neither finished nor
+  // recalled. `kind` may precede the one that was reported.
+  [[noreturn]] virtual void leave(FailureKind kind) = 0;
 };
 
 }  // namespace chimera

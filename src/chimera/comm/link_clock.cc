@@ -35,7 +35,7 @@ Span LinkClock::message(int from, int to, std::size_t bytes) {
   return {start, start + occupied + seconds(speed_.latency_s)};
 }
 
-Span LinkClock::sum(std::span<const int> members, std::size_t bytes) {
+Span LinkClock::all_reduce(std::span<const int> members, std::size_t bytes) {
   const auto ranks = static_cast<double>(members.size());
   const Clock::duration time = seconds(
       2 * std::log2(ranks) * speed_.latency_s +

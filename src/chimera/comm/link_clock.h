@@ -28,7 +28,8 @@ class LinkClock {
 
   [[nodiscard]] Span message(int from, int to, std::size_t bytes);
   // Rabenseifner's time: 2 log2(r) latency + 2 (r-1)/r bytes.
-  [[nodiscard]] Span sum(std::span<const int> members, std::size_t bytes);
+  [[nodiscard]] Span all_reduce(std::span<const int> members,
+                                std::size_t bytes);
   // A vote is small: its latency alone.
   [[nodiscard]] Span vote() const;
 

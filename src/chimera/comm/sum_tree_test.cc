@@ -43,7 +43,7 @@ TEST(SumTree, EveryElementOfEveryBlockIsAddedAlike) {
     buffers.push_back({numbers[rank].data(), kCount});
   }
   const std::vector<std::vector<float>> before = numbers;
-  const CollectiveJob job(CollectiveId::Kind::kSum, buffers);
+  const CollectiveJob job(CollectiveId::Kind::kAllReduce, buffers);
   ASSERT_GT(job.num_blocks(), 1U);
   for (std::size_t block = job.num_blocks(); block-- > 0;) job.run_block(block);
   for (std::size_t i = 0; i < kCount; ++i) {
@@ -65,7 +65,7 @@ TEST(SumTree, WhoeverNeedsItsShardOnlyGetsThatAndZeros) {
   for (std::vector<float>& member : numbers) {
     buffers.push_back({member.data(), kCount, NumberType::kFloat32, true});
   }
-  const CollectiveJob job(CollectiveId::Kind::kSum, buffers);
+  const CollectiveJob job(CollectiveId::Kind::kAllReduce, buffers);
   for (std::size_t block = 0; block < job.num_blocks(); ++block) {
     job.run_block(block);
   }
@@ -103,7 +103,7 @@ TEST(Gather, EveryMemberGetsEachOthersShard) {
   for (std::vector<double>& rank : numbers) {
     buffers.push_back({rank.data(), kCount, NumberType::kFloat64});
   }
-  const CollectiveJob job(CollectiveId::Kind::kGather, buffers);
+  const CollectiveJob job(CollectiveId::Kind::kAllGather, buffers);
   for (std::size_t block = 0; block < job.num_blocks(); ++block) {
     job.run_block(block);
   }

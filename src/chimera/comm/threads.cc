@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "chimera/base/check.h"
+#include "chimera/comm/collective_pool.h"
 #include "chimera/comm/comm_error.h"
 #include "chimera/comm/mailbox.h"
-#include "chimera/comm/sum_pool.h"
 #include "chimera/comm/sum_tree.h"
 
 namespace chimera {
@@ -41,7 +41,7 @@ struct Gathering {
   }
 };
 
-int summing_threads(int ranks) {
+int collective_threads(int ranks) {
   const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
   return std::min(ranks, static_cast<int>(cores));
 }
@@ -57,7 +57,7 @@ class ThreadsWorld::Shared {
         links(options.links, options.ranks),
         mailboxes(options.ranks),
         progress(options.ranks),
-        pool(summing_threads(options.ranks)) {}
+        pool(collective_threads(options.ranks)) {}
 
   void start_collective(const CollectiveId& id, std::span<const int> members,
                         int rank, const NumberBuffer& buffer) {
@@ -77,7 +77,7 @@ class ThreadsWorld::Shared {
       ++running_;
     }
     try {
-      const Span planned = links.sum(members, buffer.bytes());
+      const Span planned = links.all_reduce(members, buffer.bytes());
       const std::vector<int> ranks(members.begin(), members.end());
       pool.run(std::move(*job), [=, this] {
         const Span span{planned.start, std::max(planned.end, Clock::now())};
@@ -169,7 +169,7 @@ class ThreadsWorld::Shared {
   std::map<int, Gathering<Ballot>> votes_;
 
  public:
-  SumPool pool;  // last: its threads use everything above
+  CollectivePool pool;  // last: its threads use everything above
 };
 
 class ThreadsWorld::Rank final : public Transport {

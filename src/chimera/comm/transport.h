@@ -45,9 +45,9 @@ struct Received {
 // A collective is known by its group's number in the schedule, a number within
 // the step (a micro-batch, where every micro-batch has its own) and its step.
 struct CollectiveId {
-  enum class Kind : std::uint8_t { kSum, kGather };
+  enum class Kind : std::uint8_t { kAllReduce, kAllGather };
 
-  Kind kind = Kind::kSum;
+  Kind kind = Kind::kAllReduce;
   int group = 0;
   int number = 0;
   int step = 0;

@@ -208,7 +208,7 @@ int run_calibrate(const RunRequest& request) {
   } catch (const std::exception&) {
     const Failure failure = current_failure();
     std::cerr << "error: " << failure.text << '\n';
-    return failure.code;
+    return failure.code();
   }
   return kExitDone;
 }

@@ -28,7 +28,8 @@ int run_export(const RunRequest& request) {
   if (!std::filesystem::exists(request.run_dir + "/weights", error)) {
     const std::string why = error ? " (" + error.message() + ")" : "";
     return print_run_errors(
-        {{.code = "E528",
+        {{.kind = DiagnosticKind::kData,
+          .code = "E528",
           .where = request.run_dir,
           .found = "no weights/" + why,
           .needed = "to export",

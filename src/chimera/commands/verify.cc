@@ -82,7 +82,7 @@ int run_verify(const RunRequest& request) {
   } catch (const std::exception&) {
     const Failure failure = current_failure();
     std::cerr << "error: " << failure.text << '\n';
-    return failure.code;
+    return failure.code();
   }
 }
 

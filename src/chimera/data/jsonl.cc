@@ -21,7 +21,8 @@ std::string data_code(const std::string& code) {
 std::optional<Diagnostic> first_mistake(
     const JsonlText& line, const std::function<void(JsonReader&)>& read_line) {
   Diagnostics mistakes;
-  JsonReader reader(line.text, line.path, mistakes);
+  JsonReader reader(line.text, line.path, mistakes,
+                    {.kind = DiagnosticKind::kData});
   read_line(reader);
   reader.finish();
   if (mistakes.empty()) return std::nullopt;
@@ -92,7 +93,8 @@ Result<std::vector<std::uint8_t>> join_documents(const JsonlText& jsonl,
     joined.insert(joined.end(), text->begin(), text->end());
   });
   if (errors.empty() && joined.empty()) {
-    errors.push_back({.code = "E502",
+    errors.push_back({.kind = DiagnosticKind::kData,
+                      .code = "E502",
                       .where = jsonl.path,
                       .found = "no text",
                       .needed = "is nothing to train on",

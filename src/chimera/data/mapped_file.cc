@@ -28,7 +28,8 @@ class Descriptor {
 };
 
 Diagnostic unreadable(const std::string& path, const std::string& reason) {
-  return {.code = "E501",
+  return {.kind = DiagnosticKind::kData,
+          .code = "E501",
           .where = path,
           .found = "the file",
           .needed = "cannot be read: " + reason,
@@ -51,7 +52,8 @@ Result<MappedFile> map_file(const std::string& path) {
   if (!S_ISREG(status.st_mode)) return unreadable(path, "not a regular file");
   const auto size = static_cast<size_t>(status.st_size);
   if (size == 0) {
-    return Diagnostic{.code = "E502",
+    return Diagnostic{.kind = DiagnosticKind::kData,
+                      .code = "E502",
                       .where = path,
                       .found = "0 bytes",
                       .needed = "hold nothing to train on",

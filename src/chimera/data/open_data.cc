@@ -11,7 +11,8 @@ namespace {
 Diagnostics check_tokenizer(const DataOptions& options) {
   const bool is_text = format_of(options.path) != DataFormat::kBin;
   if (!is_text || options.tokenizer == "bytes") return {};
-  return {{.code = "E506",
+  return {{.kind = DiagnosticKind::kData,
+           .code = "E506",
            .where = options.path,
            .found = "tokenizer \"" + shown(options.tokenizer) + "\"",
            .needed = "is to come",
@@ -23,7 +24,8 @@ Diagnostics check_shape(const DataOptions& options) {
   Diagnostics errors;
   const auto refuse = [&](const std::string& name, int value, int least) {
     if (value >= least) return;
-    errors.push_back({.code = "E512",
+    errors.push_back({.kind = DiagnosticKind::kData,
+                      .code = "E512",
                       .where = options.path,
                       .found = name + " = " + std::to_string(value),
                       .needed = "must be at least " + std::to_string(least) +
@@ -34,7 +36,8 @@ Diagnostics check_shape(const DataOptions& options) {
   refuse("vocab", options.vocab, ids.mask + 1);
   if (options.type_vocab < 2) {
     errors.push_back(
-        {.code = "E512",
+        {.kind = DiagnosticKind::kData,
+         .code = "E512",
          .where = options.path,
          .found = "a model of type_vocab_size = " +
                   std::to_string(options.type_vocab),
@@ -47,7 +50,8 @@ Diagnostics check_shape(const DataOptions& options) {
 Diagnostics check_length(const DataOptions& options, std::int64_t found,
                          std::int64_t least) {
   if (found >= least) return {};
-  return {{.code = "E504",
+  return {{.kind = DiagnosticKind::kData,
+           .code = "E504",
            .where = options.path,
            .found = std::to_string(found) + " tokens",
            .needed = "are too few for one sample of seq = " +

@@ -36,7 +36,8 @@ Diagnostics check_ids(std::span<const Id> ids, const std::string& path,
                       int vocab) {
   const std::optional<size_t> at = first_too_large(ids, vocab);
   if (!at) return {};
-  return {{.code = "E505",
+  return {{.kind = DiagnosticKind::kData,
+           .code = "E505",
            .where = path + ", token " + std::to_string(*at),
            .found = "id " + std::to_string(ids[*at]),
            .needed = "must be below vocab = " + std::to_string(vocab),
@@ -46,7 +47,8 @@ Diagnostics check_ids(std::span<const Id> ids, const std::string& path,
 Diagnostics check_even(const MappedFile& file) {
   const size_t size = file.bytes().size();
   if (size % sizeof(std::uint16_t) == 0) return {};
-  return {{.code = "E503",
+  return {{.kind = DiagnosticKind::kData,
+           .code = "E503",
            .where = file.path() + ", byte " + std::to_string(size - 1),
            .found = std::to_string(size) + " bytes",
            .needed = "must be an even number, two bytes a token",

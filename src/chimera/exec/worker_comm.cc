@@ -108,7 +108,7 @@ void Worker::gather_shards(const Action& action, int step) {
         program_->schedule().groups[group], action.stage);
     const std::vector<int>& members = program_->members(group);
     if (buffer.count == 0 || members.size() == 1) continue;
-    const CollectiveId id{.kind = CollectiveId::Kind::kGather,
+    const CollectiveId id{.kind = CollectiveId::Kind::kAllGather,
                           .group = group,
                           .number = std::max(action.micro, 0),
                           .step = step + stretch_.offset};

@@ -122,11 +122,11 @@ class GatherWatch final : public Transport {
   }
   void start_collective(const CollectiveId& id, std::span<const int> members,
                         const NumberBuffer& buffer) override {
-    if (id.kind == CollectiveId::Kind::kGather) open_groups.insert(id.group);
+    if (id.kind == CollectiveId::Kind::kAllGather) open_groups.insert(id.group);
     inner_.start_collective(id, members, buffer);
   }
   Span wait_collective(const CollectiveId& id) override {
-    if (id.kind == CollectiveId::Kind::kGather) open_groups.erase(id.group);
+    if (id.kind == CollectiveId::Kind::kAllGather) open_groups.erase(id.group);
     return inner_.wait_collective(id);
   }
   void start_vote(int step, const Ballot& ballot) override {

@@ -13,7 +13,7 @@
 namespace chimera {
 namespace {
 
-// "bert" by what config.json calls itself; nothing if it does not.
+// The model's name in config.json: model_type, or else the architecture.
 struct ModelName {
   std::optional<std::string> type;
   std::optional<std::string> architecture;  // the first one
@@ -56,7 +56,8 @@ Result<ModelKind> read_kind(std::string_view text,
   const ModelName name = read_name(json);
   if (!errors.empty()) return errors;
   if (const auto kind = kind_of(name)) return *kind;
-  Diagnostic error{.code = "E525",
+  Diagnostic error{.kind = DiagnosticKind::kData,
+                   .code = "E525",
                    .where = file_name,
                    .found = "no model_type",
                    .needed = "is not gpt2 or bert",
@@ -79,7 +80,7 @@ class ConfigReader {
     shape_.layer_norm_epsilon = family.layer_norm_epsilon;
     if (is_bert()) {
       shape_.type_vocab = 2;
-      shape_.padding_id = 0;  // what transformers assumes
+      shape_.padding_id = 0;  // the default of transformers
     }
   }
 
@@ -108,10 +109,11 @@ class ConfigReader {
   std::set<std::string> seen_;
 };
 
-// About the document as a whole, where a line number says nothing.
+// Records a mistake of the whole document, without a line number.
 void ConfigReader::refuse(const char* code, std::string found,
                           std::string needed) {
-  errors_.push_back({.code = code,
+  errors_.push_back({.kind = DiagnosticKind::kData,
+                     .code = code,
                      .where = file_,
                      .found = std::move(found),
                      .needed = std::move(needed)});
@@ -209,7 +211,7 @@ void ConfigReader::read(const std::string& key) {
   }
 }
 
-// What the file leaves to be concluded, and what must agree.
+// Fills in defaults and compares keys that must agree.
 void ConfigReader::fill() {
   ModelShape& model = shape_.model;
   const auto need = [&](std::string_view key) {

@@ -1,7 +1,7 @@
-// config.json of a Hugging Face directory, for the two families this engine
-// trains: GPT-2 (GPT2LMHeadModel) and BERT (BertForPreTraining). Keys that do
-// not change the numbers are ignored; a key that asks for another computation
-// than ours is refused, because wrong results would be silent.
+// Reads config.json of a Hugging Face directory, for the two families this
+// engine trains: GPT-2 (GPT2LMHeadModel) and BERT (BertForPreTraining). Keys
+// that do not change the numbers are ignored; a key that asks for a different
+// computation is refused, because the results would be silently wrong.
 #pragma once
 
 #include <string>
@@ -12,16 +12,16 @@
 
 namespace chimera {
 
-// What config.json says. The activation goes with the kind: GPT-2 has
+// The contents of config.json. The kind implies the activation: GPT-2 has
 // "gelu_new" (the tanh form), BERT has "gelu" (erf).
 struct HfShape {
   ModelShape model;  // seq = positions; the caller may shorten it
   double layer_norm_epsilon = 1e-5;
   int type_vocab = 0;  // token types; BERT only
-  // The word whose embedding is not trained by inputs; -1 = none. BERT only.
+  // The token whose embedding inputs do not train; -1 = none. BERT only.
   int padding_id = -1;
-  // Probabilities the model was trained with, to report or to pass on.
-  double embedding_dropout = 0.1;  // BERT: as hidden_dropout
+  // Dropout probabilities the model was trained with, to report or to pass on.
+  double embedding_dropout = 0.1;  // BERT: equal to hidden_dropout
   double hidden_dropout = 0.1;
   double attention_dropout = 0.1;
 
@@ -31,8 +31,8 @@ struct HfShape {
 [[nodiscard]] Result<HfShape> parse_hf_config(std::string_view text,
                                               const std::string& file_name);
 
-// ENSURES: parse_hf_config gives back `shape`, but for its seq.
-// REQUIRES: shape.model.kind is gpt2 or bert.
+// The text of a config.json. ENSURES: parse_hf_config reads it back as `shape`,
+// except seq. REQUIRES: shape.model.kind is gpt2 or bert.
 [[nodiscard]] std::string hf_config_text(const HfShape& shape);
 
 }  // namespace chimera

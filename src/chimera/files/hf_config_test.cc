@@ -8,7 +8,7 @@
 namespace chimera {
 namespace {
 
-// The hub's gpt2, but for what nobody reads.
+// config.json of gpt2 on the Hugging Face hub, without keys that are not read.
 const std::string kGpt2 = R"({
   "activation_function": "gelu_new",
   "architectures": ["GPT2LMHeadModel"],
@@ -45,7 +45,7 @@ std::string codes(const std::string& text) {
   return codes_of(parse_hf_config(text, "config.json"));
 }
 
-// `line` stands first in an otherwise sound config.json.
+// The error codes of a valid config.json with `line` put first.
 std::string codes_with(const std::string& sound, const std::string& line) {
   return codes(replaced(sound, "{", "{" + line + ","));
 }
@@ -111,7 +111,7 @@ TEST(HfConfig, RefusesOtherModels) {
   EXPECT_EQ(codes(R"({"architectures": ["T5Model"]})"), "E525");
   EXPECT_EQ(codes(R"({"architectures": []})"), "E525");
   EXPECT_EQ(codes("{}"), "E525");
-  // The type decides, not the architecture.
+  // model_type decides, not the architecture.
   EXPECT_EQ(codes(R"({"model_type": "t5", "architectures": ["BertModel"]})"),
             "E525");
 }

@@ -6,7 +6,8 @@
 namespace chimera {
 namespace {
 
-// Python tells 0 from 0.0, and some of its readers insist.
+// A number with a decimal point: Python distinguishes 0 from 0.0, and some
+// readers insist on a float.
 std::string real_text(double value) {
   const std::string text = fmt::format("{}", value);
   const bool is_real = text.find_first_of(".e") != std::string::npos;
@@ -36,8 +37,9 @@ void add_kind(const HfShape& shape, ConfigText& config) {
                                    : std::to_string(shape.padding_id));
     return;
   }
-  config.add("n_ctx", shape.model.positions);  // for readers before 2021
-  // Without these, readers assume 50256, also in a smaller vocabulary.
+  config.add("n_ctx", shape.model.positions);  // readers before 2021 expect it
+  // Readers assume id 50256 where these are missing, even in a smaller
+  // vocabulary.
   constexpr int kEndOfText = 50256;
   const std::string end =
       shape.model.vocab > kEndOfText ? std::to_string(kEndOfText) : "null";

@@ -19,7 +19,8 @@ bool is_there(const std::string& path) {
 }
 
 Diagnostic no_directory(const std::string& path, const std::string& found) {
-  return {.code = "E528",
+  return {.kind = DiagnosticKind::kData,
+          .code = "E528",
           .where = path,
           .found = found,
           .needed = "must have config.json and model.safetensors",
@@ -30,7 +31,8 @@ Diagnostic no_weights(const std::string& path) {
   for (const char* name :
        {"pytorch_model.bin", "pytorch_model.bin.index.json"}) {
     if (!is_there(path + "/" + name)) continue;
-    return {.code = "E529",
+    return {.kind = DiagnosticKind::kData,
+            .code = "E529",
             .where = path,
             .found = std::string("weights in ") + name,
             .needed = "must be in model.safetensors",
@@ -41,14 +43,15 @@ Diagnostic no_weights(const std::string& path) {
   return no_directory(path, "no model.safetensors");
 }
 
-// Keeps to what a terminal shows; all have the same cause.
+// Collects mistakes, but only the first few: they all have the same cause.
 class ShardErrors {
  public:
   void add(const std::string& where, const std::string& tensor,
            const std::string& needed) {
     constexpr size_t kEnough = 20;
     if (list.size() >= kEnough) return;
-    list.push_back({.code = "E535",
+    list.push_back({.kind = DiagnosticKind::kData,
+                    .code = "E535",
                     .where = where,
                     .found = "tensor \"" + shown(tensor) + "\"",
                     .needed = needed,
@@ -58,7 +61,7 @@ class ShardErrors {
   Diagnostics list;
 };
 
-// Index and shards must say the same.
+// Compares the index with the shards: both must name the same tensors.
 Diagnostics compare(
     const HfIndex& index, const std::string& index_path,
     const std::map<std::string, const SafetensorsFile*>& files) {
@@ -136,10 +139,12 @@ Result<HfDirectory> HfDirectory::open(const std::string& path) {
   Diagnostics errors = directory.open_weights();
   if (!errors.empty()) return errors;
   directory.list_tensors();
-  // Before anybody makes a list as long as config.json claims.
+  // The layer count is bounded by the number of tensors before anything
+  // allocates by it.
   const auto layers = static_cast<size_t>(shape->model.layers);
   if (layers > directory.tensors_.size()) {
     return Diagnostic{
+        .kind = DiagnosticKind::kData,
         .code = "E522",
         .where = config_path,
         .found = fmt::format(

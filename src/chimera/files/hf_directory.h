@@ -1,6 +1,6 @@
-// A Hugging Face directory, opened: config.json and the weights beside it, in
+// An open Hugging Face directory: config.json and the weights beside it, in
 // model.safetensors or in the shards that model.safetensors.index.json names.
-// Written by strangers; see safetensors.h for what that means.
+// The files are untrusted; safetensors.h says how that is handled.
 #pragma once
 
 #include <string>
@@ -12,20 +12,21 @@
 
 namespace chimera {
 
-// One tensor and the file it is in: file->copy_as_float(*info, out).
+// One tensor and its file: file->copy_as_float(*info, out) reads it.
 struct StoredTensor {
   const SafetensorsFile* file = nullptr;
   const TensorInfo* info = nullptr;
 };
 
-// Movable; its StoredTensors are valid as long as it lives, moves included.
+// An open directory. Movable; its StoredTensors stay valid until it is
+// destroyed.
 class HfDirectory {
  public:
   [[nodiscard]] static Result<HfDirectory> open(const std::string& path);
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const HfShape& shape() const { return shape_; }
-  // Of all shards, each name once, as the files call them.
+  // The tensors of all shards, each name once, named as in the files.
   [[nodiscard]] const std::vector<StoredTensor>& tensors() const {
     return tensors_;
   }

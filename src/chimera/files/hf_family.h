@@ -1,5 +1,5 @@
-// The words of config.json by which the two families name the same things:
-// one table for reading and writing.
+// The keys of config.json in the two families, which name the same things
+// differently: one table for reading and writing.
 #pragma once
 
 #include <array>
@@ -16,13 +16,13 @@ struct HfSizeKey {
   int most;
 };
 
-// A number in [0, 1).
+// A key whose value is a number in [0, 1).
 struct HfRealKey {
   std::string_view name;
   double HfShape::*field;
 };
 
-// A key with which the model is another one unless it has this value.
+// A key that changes the computation unless it has this value.
 struct HfFixedKey {
   std::string_view name;
   bool value;
@@ -30,21 +30,21 @@ struct HfFixedKey {
 
 struct HfFamily {
   ModelKind kind;
-  std::string_view architecture;  // of the directories we write
-  std::string_view prefix;        // of the base model's tensors
+  std::string_view architecture;  // in directories that are written
+  std::string_view prefix;        // of the names of the base model's tensors
   std::array<HfSizeKey, 5> sizes;
   std::string_view ffn;
   std::string_view activation_key;
   std::string_view activation;
-  double layer_norm_epsilon;  // if config.json does not say
+  double layer_norm_epsilon;  // the default if config.json has none
   std::span<const HfRealKey> reals;
   std::span<const HfFixedKey> fixed;
 };
 
-// REQUIRES: gpt2 or bert.
+// The table of a family. REQUIRES: `kind` is gpt2 or bert.
 [[nodiscard]] const HfFamily& hf_family(ModelKind kind);
 
-// The limits of run.toml's own keys.
+// The largest count accepted, the same as for keys of run.toml.
 inline constexpr int kMostHfCount = 1'000'000;
 inline constexpr int kMostHfSize = 100'000'000;
 

@@ -1,4 +1,4 @@
-// What the tests of files in a Hugging Face directory share.
+// Helpers shared by the tests of Hugging Face directories.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,14 +25,14 @@ inline std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
-// A file with this header and so many bytes of data.
+// The bytes of a file with this header and `data_bytes` bytes of data.
 inline std::string file_text(const std::string& header, size_t data_bytes) {
   const auto length =
       std::bit_cast<std::array<char, 8>>(std::uint64_t{header.size()});
   return std::string(length.data(), 8) + header + std::string(data_bytes, '\0');
 }
 
-// "E531 E533": the codes of a refusal, in order; "" of a success.
+// The error codes of a failed Result, in order: "E531 E533"; "" on success.
 template <class T>
 std::string codes_of(const Result<T>& result) {
   std::string codes;
@@ -43,7 +43,7 @@ std::string codes_of(const Result<T>& result) {
   return codes;
 }
 
-// float32 tensors that own their values.
+// A float32 tensor that owns its values.
 struct OwnedTensor {
   std::string name;
   std::vector<std::int64_t> shape;

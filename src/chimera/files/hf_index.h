@@ -1,4 +1,4 @@
-// model.safetensors.index.json: which shard holds which tensor.
+// Reads model.safetensors.index.json, which names the shard of each tensor.
 //
 //   {"metadata": {"total_size": 24656},
 //    "weight_map": {"bert.pooler.dense.bias":
@@ -14,11 +14,11 @@
 
 namespace chimera {
 
-// Tensor -> file name.
+// Tensor name -> file name.
 using HfIndex = std::map<std::string, std::string>;
 
-// ENSURES: every file is a plain name ending in .safetensors, so that the
-// index cannot lead out of its directory.
+// The index in `text`. ENSURES: every file is a plain name ending in
+// .safetensors, so that the index cannot lead out of its directory.
 [[nodiscard]] Result<HfIndex> parse_hf_index(std::string_view text,
                                              const std::string& file_name);
 

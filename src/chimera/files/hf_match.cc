@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kDecoderWeight = "cls.predictions.decoder.weight";
 constexpr std::string_view kDecoderBias = "cls.predictions.decoder.bias";
 
-// A second name of a tensor, unless it is expected as a tensor of its own.
+// A second name for a tensor, used unless a tensor of that name is expected.
 struct Alias {
   std::string_view name;
   std::string_view meaning;
@@ -51,7 +51,8 @@ bool is_buffer(ModelKind kind, std::string_view name) {
          name == "embeddings.token_type_ids";
 }
 
-// "cls.predictions" of "cls.predictions.transform.dense.weight".
+// The first two words of a name: "cls.predictions" of
+// "cls.predictions.transform.dense.weight".
 std::string_view part_of(std::string_view name) {
   const size_t first = name.find('.');
   if (first == std::string_view::npos) return name;
@@ -115,14 +116,15 @@ void Matcher::refuse(const char* code, const std::string& where,
                      const std::string& hint) {
   constexpr size_t kEnough = 20;
   if (++num_errors_ > kEnough) return;
-  errors_.push_back({.code = code,
+  errors_.push_back({.kind = DiagnosticKind::kData,
+                     .code = code,
                      .where = where,
                      .found = found,
                      .needed = needed,
                      .hint = hint});
 }
 
-// False if nobody waits for that name.
+// Assigns `stored` to the expected tensor `name`; false if none has that name.
 bool Matcher::place_as(const std::string& name, const StoredTensor& stored) {
   StoredTensor* slot = nullptr;
   if (const auto found = slots_.find(name); found != slots_.end()) {
@@ -169,7 +171,7 @@ void Matcher::settle_aliases() {
   }
 }
 
-// Parts that may be missing, and of which nothing is there.
+// Parts that may be missing and of which the directory has no tensor.
 std::set<std::string_view> Matcher::absent_parts() const {
   std::set<std::string_view> absent;
   for (const ExpectedTensor& expected : expected_) {
@@ -219,7 +221,8 @@ Result<MatchedTensors> Matcher::run() {
   }
   if (num_errors_ > errors_.size()) {
     errors_.push_back(
-        {.code = "E542",
+        {.kind = DiagnosticKind::kData,
+         .code = "E542",
          .where = directory_.path(),
          .found = fmt::format("{} more mistakes", num_errors_ - errors_.size()),
          .needed = "are not listed"});

@@ -1,13 +1,13 @@
-// Finds a model's tensors in a Hugging Face directory. Nothing may be missing,
-// left over, of another shape or of integers, but for what is known to vary
-// between files that mean the same model:
+// Finds a model's tensors in a Hugging Face directory. No tensor may be
+// missing, left over, of another shape or of an integer type, except for
+// variations between files of the same model:
 //
 //   - the base model's names without "transformer." or "bert.";
 //   - LayerNorm.gamma and .beta for .weight and .bias;
-//   - buffers that are no weights: attention masks, position and type ids;
-//   - a tied head that is stored all the same, if it equals what it is tied to
-//     (or stored alone, in its place). In an untied BERT the head's bias is
-//     cls.predictions.decoder.bias, if that is there: it is what is added;
+//   - buffers that are not weights: attention masks, position and type ids;
+//   - a tied head that is stored as well, if it equals the tensor it is tied to
+//     (or is stored instead of it). In an untied BERT the head's bias is
+//     cls.predictions.decoder.bias if it is stored: that is the one added;
 //   - parts that the caller can do without, see may_be_missing.
 #pragma once
 
@@ -22,21 +22,23 @@
 namespace chimera {
 
 struct ExpectedTensor {
-  std::string name;  // in full, as GPT2LMHeadModel or BertForPreTraining has it
+  // The full name, as in GPT2LMHeadModel or BertForPreTraining.
+  std::string name;
   std::vector<std::int64_t> shape;
-  // Only together with every other such tensor of its part, which are those
-  // that share two words: "cls.predictions", "bert.pooler".
+  // True: the tensor may be missing if every such tensor of its part is. A part
+  // is all tensors whose names share the first two words, such as
+  // "cls.predictions" or "bert.pooler".
   bool may_be_missing = false;
 };
 
 struct MatchedTensors {
-  // One for each expected tensor, in order; of a fresh one info is nullptr.
+  // [expected]: the stored tensor; info is nullptr for a fresh one.
   std::vector<StoredTensor> tensors;
-  std::vector<std::string> fresh;  // names that the directory does not have
+  std::vector<std::string> fresh;  // names of tensors that are not stored
 };
 
-// All mistakes at once, but no more than about twenty of them.
-// ENSURES: shapes are as expected and types floating-point.
+// The stored tensor of each expected one, or all mistakes (about twenty are
+// listed). ENSURES: shapes are as expected and types are floating-point.
 // REQUIRES: expected names are unique.
 [[nodiscard]] Result<MatchedTensors> match_tensors(
     const HfDirectory& directory, std::span<const ExpectedTensor> expected);

@@ -83,7 +83,7 @@ TEST(HfMatch, IgnoresBuffers) {
   tensors.push_back({"bert.embeddings.position_ids", {1}, {1}});
   tensors.push_back({"embeddings.token_type_ids", {1}, {1}});
   EXPECT_EQ(codes_bert(tensors), "");
-  // Each family has only its own.
+  // Attention masks are skipped under the name of their family only.
   tensors.push_back({"h.0.attn.bias", {1}, {1}});
   EXPECT_EQ(codes_bert(tensors), "E537");
 }

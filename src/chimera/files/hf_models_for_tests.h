@@ -1,4 +1,4 @@
-// The smallest models there are, as Hugging Face names their tensors.
+// The smallest possible models, with tensors named as by Hugging Face.
 #pragma once
 
 #include <string>
@@ -75,7 +75,7 @@ inline std::vector<ExpectedTensor> expected_bert(bool tied) {
   return out;
 }
 
-// Values that tell where each came from.
+// Tensors whose values are all different, so that each can be recognised.
 inline std::vector<OwnedTensor> tensors_of(
     const std::vector<ExpectedTensor>& expected) {
   std::vector<OwnedTensor> tensors;

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder beside the target that is removed with all it holds.
+// A folder beside the target, removed with its contents on destruction.
 class TemporaryFolder {
  public:
   explicit TemporaryFolder(const fs::path& target)
@@ -39,7 +39,8 @@ class TemporaryFolder {
 
 Diagnostics check_target(const fs::path& target) {
   const auto refuse = [&](const char* needed) {
-    return Diagnostics{{.code = "E543",
+    return Diagnostics{{.kind = DiagnosticKind::kData,
+                        .code = "E543",
                         .where = "",
                         .found = "directory \"" + target.string() + "\"",
                         .needed = needed,
@@ -51,8 +52,8 @@ Diagnostics check_target(const fs::path& target) {
   return {};
 }
 
-// Transformers adds the decoder's own bias in an untied BERT, not
-// cls.predictions.bias, which only older versions use: both get the values.
+// In an untied BERT, transformers adds cls.predictions.decoder.bias; older
+// versions add cls.predictions.bias. Both are written, with the same values.
 std::vector<TensorView> with_decoder_bias(const HfShape& shape,
                                           std::span<const TensorView> tensors) {
   std::vector<TensorView> all(tensors.begin(), tensors.end());
@@ -113,7 +114,7 @@ void write_weights(const std::string& folder,
                 hf_index_text(index, total_bytes));
 }
 
-// Behind any symbolic links, without a slash at the end.
+// `path` with symbolic links followed and without a slash at the end.
 fs::path resolved(const std::string& path) {
   const fs::path target = fs::weakly_canonical(fs::absolute(path));
   return target.has_filename() ? target : target.parent_path();
@@ -130,7 +131,8 @@ Diagnostics write_hf_directory(const std::string& path, const HfShape& shape,
     if (!errors.empty()) return errors;
     fs::create_directories(target.parent_path());
     const TemporaryFolder outer(target);
-    // mkdtemp's folder is private; this one has the user's usual mode.
+    // mkdtemp makes a private folder; this one inside it has the user's usual
+    // mode.
     const std::string folder = outer.name() + "/model";
     fs::create_directory(folder);
     write_durably(folder + "/config.json", hf_config_text(shape));

@@ -13,15 +13,14 @@
 namespace chimera {
 
 struct HfWriteOptions {
-  // Larger models are cut into shards of at most so many bytes of tensors; a
-  // tensor is never cut.
+  // The most bytes of tensors per shard; a tensor is never split.
   size_t max_shard_bytes = 5'000'000'000;
 };
 
-// The directory appears complete or not at all, also if the machine crashes. A
-// tensor may be loaded more than once. Empty if it was written; what
-// is wrong with `path` otherwise: it must not be there, or be empty. Throws
-// IoError.
+// Writes the directory, which appears complete or not at all, even if the
+// machine crashes. A tensor may be loaded more than once. Returns no
+// diagnostics on success, or what is wrong with `path`: it must not exist, or
+// be an empty directory. Throws IoError.
 // REQUIRES: `tensors` are those of `shape`, named as ExpectedTensor says.
 [[nodiscard]] Diagnostics write_hf_directory(
     const std::string& path, const HfShape& shape,

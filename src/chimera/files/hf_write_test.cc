@@ -85,7 +85,7 @@ TEST(HfWrite, CutsShardsAtTheLimit) {
   EXPECT_FALSE(fs::exists(path + "/model.safetensors"));
 }
 
-// What transformers adds in an untied BERT is the decoder's own bias.
+// transformers adds the decoder's bias in an untied BERT.
 TEST(HfWrite, GivesAnUntiedBertItsBiasUnderBothNames) {
   const std::string path = new_folder() + "/m";
   const auto expected = expected_bert(false);
@@ -99,7 +99,7 @@ TEST(HfWrite, GivesAnUntiedBertItsBiasUnderBothNames) {
   EXPECT_TRUE(match_tensors(*directory, expected).ok());
 }
 
-// Any cut into shards gives every value back.
+// Every value is read back, for any division into shards.
 RC_GTEST_PROP(HfWrite, RoundTrips, ()) {
   const std::string path = new_folder() + "/m";
   const bool bert = *rc::gen::arbitrary<bool>();

@@ -18,13 +18,13 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "tensors are used as they are in the file");
 
-// The mapped file. An empty file, which cannot be mapped, gives no bytes.
+// Maps a file. An empty file cannot be mapped and gives an empty span.
 Result<std::span<const std::byte>> map_file(const std::string& path) {
   const auto refuse = [&](const std::string& needed) {
     return Diagnostic{
         .code = "E405", .found = "file \"" + path + "\"", .needed = needed};
   };
-  // Not to wait for the other end, should it be a pipe.
+  // O_NONBLOCK: opening a pipe must not wait for its other end.
   const int descriptor =
       ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {

@@ -1,14 +1,14 @@
-// One .safetensors file, read by mapping it into memory. Files come from
-// strangers: everything a header claims is checked against the bytes that are
-// there before anybody can use it, and nothing is allocated by a claim.
+// One .safetensors file, read by mapping it into memory. Files are untrusted:
+// every claim of a header is checked against the bytes of the file before it is
+// used, and nothing is allocated by a claimed size.
 //
 //   file   = length header data
 //   length = u64, little endian: bytes of the header, at most 100,000,000
-//   header = JSON object from "{" on, padded with blanks
+//   header = JSON object that starts with "{", padded with blanks
 //            "name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}
 //            "__metadata__": {"format": "pt"}     optional, strings only
-//   data   = the tensors, row-major, without holes or overlaps; offsets count
-//            from its begin and need not be aligned
+//   data   = the tensors, row-major, without gaps or overlaps; offsets count
+//            from the start of data and need not be aligned
 #pragma once
 
 #include <array>
@@ -39,25 +39,25 @@ enum class TensorType {
   kBool
 };
 
-// "F32".
+// The name in a header: "F32".
 [[nodiscard]] std::string_view type_name(TensorType type);
 [[nodiscard]] size_t type_bytes(TensorType type);
 [[nodiscard]] bool is_floating(TensorType type);
 [[nodiscard]] std::optional<TensorType> find_tensor_type(std::string_view name);
 
-// Bytes of a tensor; nullopt if they are too many to count.
-// REQUIRES: no dimension is negative.
+// Bytes of a tensor; nullopt if the number exceeds size_t. REQUIRES: no
+// dimension is negative.
 [[nodiscard]] std::optional<size_t> tensor_bytes(
     TensorType type, std::span<const std::int64_t> shape);
 
-// "[2, 3]", for messages and headers.
+// A shape in messages and headers: "[2, 3]".
 [[nodiscard]] std::string shape_text(std::span<const std::int64_t> shape);
 
 struct TensorInfo {
   std::string name;
   TensorType type = TensorType::kF32;
   std::vector<std::int64_t> shape;
-  size_t begin = 0;  // of the file's data part, in bytes
+  size_t begin = 0;  // byte offset within the file's data
   size_t end = 0;
 
   bool operator==(const TensorInfo&) const = default;
@@ -68,20 +68,20 @@ using SafetensorsMetadata = std::map<std::string, std::string>;
 struct SafetensorsHeader {
   std::vector<TensorInfo> tensors;  // in the order of their data
   SafetensorsMetadata metadata;
-  size_t data_begin = 0;  // of the file, in bytes
+  size_t data_begin = 0;  // byte offset within the file
 };
 
-// `bytes` is the whole file; only the header is read. `file_name` is what
-// messages call it.
+// Parses the header of `bytes`, which hold the whole file. `file_name` is used
+// in messages.
 // ENSURES: names are unique and [begin, end) of the tensors tile the data.
 [[nodiscard]] Result<SafetensorsHeader> parse_safetensors_header(
     std::span<const std::byte> bytes, const std::string& file_name);
 
-// The codes for what is wrong with JSON in a Hugging Face directory.
+// Error codes for JSON in a Hugging Face directory.
 [[nodiscard]] JsonCodes hf_json_codes();
 
-// A file that is mapped as long as the object lives. The file must not be
-// shortened meanwhile: that ends the process.
+// A file that stays mapped for the lifetime of the object. The file must not be
+// truncated meanwhile: reading a missing page ends the process (SIGBUS).
 class SafetensorsFile {
  public:
   [[nodiscard]] static Result<SafetensorsFile> open(const std::string& path);
@@ -96,20 +96,20 @@ class SafetensorsFile {
   [[nodiscard]] const SafetensorsMetadata& metadata() const {
     return header_.metadata;
   }
-  // nullptr if there is none of that name.
+  // The tensor of that name; nullptr if there is none.
   [[nodiscard]] const TensorInfo* find(std::string_view name) const;
 
-  // The bytes as they are in the file, possibly unaligned.
-  // REQUIRES: `info` is one of tensors().
+  // The bytes of a tensor in the mapped file, possibly unaligned. REQUIRES:
+  // `info` is one of tensors().
   [[nodiscard]] std::span<const std::byte> data(const TensorInfo& info) const;
 
-  // The bytes before the first tensor's: length and header.
+  // The bytes before the first tensor's data: length and header.
   [[nodiscard]] std::span<const std::byte> head() const {
     return bytes_.first(header_.data_begin);
   }
 
-  // The values of a floating-point tensor, converted.
-  // REQUIRES: is_floating(info.type), and `out` has as many elements.
+  // Copies a floating-point tensor into `out`, converted to float. REQUIRES:
+  // is_floating(info.type), and `out` has as many elements.
   void copy_as_float(const TensorInfo& info, std::span<float> out) const;
   void copy_as_double(const TensorInfo& info, std::span<double> out) const;
 

@@ -1,5 +1,6 @@
-// The four floating-point types of a file as float32 or float64. Data may be
-// unaligned, so every element goes through memcpy, which costs nothing.
+// Converts the four floating-point types of a file to float32 or float64. Data
+// may be unaligned, so every element is read with memcpy, which compiles to a
+// plain load.
 #include <bit>
 #include <cstring>
 
@@ -8,7 +9,7 @@
 namespace chimera {
 namespace {
 
-// IEEE 754 binary16; every value has its float.
+// IEEE 754 binary16 to float, exact for every value.
 float from_half(std::uint16_t bits) {
   const std::uint32_t sign = std::uint32_t{bits & 0x8000U} << 16;
   const std::uint32_t exponent = bits >> 10 & 0x1fU;
@@ -21,7 +22,7 @@ float from_half(std::uint16_t bits) {
   return std::bit_cast<float>(sign | biased << 23 | fraction << 13);
 }
 
-// bfloat16: the upper half of a float.
+// bfloat16 to float: its bits are the upper half of the float's.
 float from_bfloat(std::uint16_t bits) {
   return std::bit_cast<float>(std::uint32_t{bits} << 16);
 }

@@ -48,10 +48,11 @@ std::string label_of(std::string_view name) {
   return "tensor \"" + shown(name) + "\"";
 }
 
-// Beyond the text, where a line number says nothing.
+// Records a mistake of the data after the header, without a line number.
 void HeaderReader::refuse(const char* code, std::string found,
                           std::string needed) {
-  errors_.push_back({.code = code,
+  errors_.push_back({.kind = DiagnosticKind::kData,
+                     .code = code,
                      .where = file_,
                      .found = std::move(found),
                      .needed = std::move(needed)});
@@ -177,8 +178,8 @@ void HeaderReader::check_names() {
   }
 }
 
-// Sorts the tensors by their place, empty ones before their neighbours, and
-// reports the first that does not begin where the last one ended.
+// Sorts the tensors by offset, empty ones first, and reports the first that
+// does not start where the one before it ends.
 void HeaderReader::check_tiling() {
   std::sort(header_.tensors.begin(), header_.tensors.end(),
             [](const TensorInfo& a, const TensorInfo& b) {
@@ -218,7 +219,8 @@ Result<SafetensorsHeader> HeaderReader::run() {
 
 Diagnostic broken(const std::string& file_name, std::string found,
                   std::string needed) {
-  return {.code = "E530",
+  return {.kind = DiagnosticKind::kData,
+          .code = "E530",
           .where = file_name,
           .found = std::move(found),
           .needed = std::move(needed),
@@ -228,7 +230,11 @@ Diagnostic broken(const std::string& file_name, std::string found,
 }  // namespace
 
 JsonCodes hf_json_codes() {
-  return {.syntax = "E520", .type = "E521", .range = "E522", .key = "E523"};
+  return {.syntax = "E520",
+          .type = "E521",
+          .range = "E522",
+          .key = "E523",
+          .kind = DiagnosticKind::kData};
 }
 
 Result<SafetensorsHeader> parse_safetensors_header(

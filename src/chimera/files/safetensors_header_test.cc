@@ -71,7 +71,7 @@ TEST(SafetensorsHeader, RefusesABrokenBeginning) {
   EXPECT_EQ(codes("[]", 0), "E530");
 }
 
-// Were the limit only the file's size, this would be read.
+// The file is long enough for this header; only the limit refuses it.
 TEST(SafetensorsHeader, RefusesAHeaderAboveTheLimit) {
   std::string header = "{}";
   header.resize(100'000'000, ' ');

@@ -67,7 +67,7 @@ TEST(SafetensorsFile, RefusesToWriteContradictions) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-// One value of a file with a tensor of two-byte elements behind one odd byte.
+// Reads one two-byte element at an odd offset, converted to float.
 float converted(const char* type, std::uint16_t bits) {
   const std::string path = new_folder() + "/m.safetensors";
   std::string text = file_text(
@@ -129,7 +129,7 @@ TEST(SafetensorsConvert, DoublesAndTheCallersDuties) {
   EXPECT_THROW(file->copy_as_float(*file->find("d"), floats), InternalError);
 }
 
-// Any names, types and shapes come back as they were, byte by byte.
+// All names, types, shapes and bytes are read back as written.
 RC_GTEST_PROP(SafetensorsFile, RoundTrips, ()) {
   static const std::string folder = new_folder();
   const auto names = *rc::gen::unique<std::vector<std::string>>(

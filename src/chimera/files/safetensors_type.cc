@@ -46,7 +46,7 @@ std::optional<size_t> tensor_bytes(TensorType type,
                                    std::span<const std::int64_t> shape) {
   size_t bytes = type_bytes(type);
   for (const std::int64_t dimension : shape) {
-    // A zero anywhere makes it empty, whatever the others overflow to.
+    // A zero dimension makes the tensor empty even if the others overflow.
     if (dimension == 0) return 0;
   }
   for (const std::int64_t dimension : shape) {

@@ -1,5 +1,5 @@
-// Writing .safetensors files, whole or not at all, without a second copy of
-// the tensors in memory. safetensors.h has the format.
+// Writes .safetensors files, whole or not at all, without a second copy of the
+// tensors in memory. safetensors.h describes the format.
 #pragma once
 
 #include <cstddef>
@@ -13,24 +13,24 @@
 
 namespace chimera {
 
-// A tensor that belongs to somebody else. Row-major, little endian.
+// A tensor whose data the caller owns: row-major, little endian.
 struct TensorView {
   std::string name;
   TensorType type = TensorType::kF32;
   std::vector<std::int64_t> shape;
   std::span<const std::byte> data = {};
-  // Gives the data of a tensor that is not in memory yet, each time it is
-  // called; valid until the next call for any tensor. Empty: `data` is used.
+  // Returns the data of a tensor that is not in memory, valid until the next
+  // call for any tensor; may be called several times. Empty: `data` is used.
   std::function<std::span<const std::byte>()> load = {};
 
-  // Bytes of its data, by type and shape.
+  // Bytes of the data, from type and shape.
   [[nodiscard]] size_t bytes() const;
 };
 
-// Data is laid out by falling element size, so that every tensor is aligned,
-// and else in the order given. The file outlives a crash of the machine once
-// its directory is synced. Throws IoError.
-// REQUIRES: unique names; data is as long as type and shape say.
+// Writes a file. Data is ordered by decreasing element size, so that every
+// tensor is aligned, and otherwise as given. Once the directory is synced, the
+// file survives a crash of the machine. Throws IoError.
+// REQUIRES: names are unique; data has the size that type and shape give.
 void write_safetensors(const std::string& path,
                        std::span<const TensorView> tensors,
                        const SafetensorsMetadata& metadata = {});

@@ -1,4 +1,4 @@
-// Multi-head attention between its projections, for GPT-2 and BERT.
+// Multi-head attention without its projections, for GPT-2 and BERT.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,11 +15,12 @@ struct Projections {
 struct Attention {
   int heads = 0;
   bool causal = false;
-  Dropout dropout;  // of the probabilities
+  Dropout dropout;  // applied to the attention probabilities
 };
 
-// (B, T, C). libtorch's fused kernel where nothing is dropped; it would draw
-// masks of its own.
+// The attention output (B, T, C). Without dropout libtorch's fused kernel
+// computes it; with dropout that kernel cannot, because it would draw its masks
+// from another generator.
 [[nodiscard]] at::Tensor attention(const Projections& projections,
                                    const Attention& options,
                                    const LayerContext& context);

@@ -1,7 +1,7 @@
 // Dropout whose masks are a function of (seed, step, sample, layer, site,
-// element) and nothing else: the same in every cut, layout and micro-batching,
-// and again in a recomputation. So the backward draws its mask anew instead of
-// keeping it.
+// element) and nothing else: the same for every cut, layout and micro-batch
+// size, and again in a recomputation. The backward therefore draws its mask
+// again instead of keeping it.
 #pragma once
 
 #include <ATen/core/Tensor.h>

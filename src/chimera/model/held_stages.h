@@ -1,5 +1,6 @@
-// The stages that one rank holds, as parameters: a block of each, and the block
-// that first and last stage share where embeddings are tied.
+// The parameters of the stages that one rank holds: a block for each stage, and
+// one for the weight that the first and the last stage share if embeddings are
+// tied.
 #pragma once
 
 #include <cstdint>
@@ -15,36 +16,37 @@ namespace chimera {
 
 class HeldStages {
  public:
-  // `options` outlive it.
+  // REQUIRES: `options` outlives this object.
   HeldStages(const TorchComputeOptions& options, int rank);
 
   [[nodiscard]] TorchStage& at(int stage) { return *stages_.at(stage); }
-  // That the weights have seen.
+  // Number of updates applied to the weights so far.
   [[nodiscard]] std::int64_t updates() const {
     return stages_.begin()->second->block().updates();
   }
 
   [[nodiscard]] std::shared_ptr<TorchWeights> make_weights(
       int stage, SharedWeights* shared) const;
-  // Those of one update earlier, as they were saved: only 2BW needs them, and a
-  // run of another scheme had none.
+  // The weights before the last update, as they were saved, for 2BW.
+  // Checkpoints of other schemes do not have them.
   [[nodiscard]] std::shared_ptr<TorchWeights> make_previous(int stage) const;
   [[nodiscard]] std::vector<StatePiece> state(const StateOrder& order) const;
 
-  // Before a backward of `stage`.
+  // Called before a backward of `stage`.
   void begin_gradients(int stage);
-  // Whose gradient `group` adds up.
+  // The block whose gradient `group` sums.
   [[nodiscard]] ParameterBlock& block_of(const SumGroup& group);
-  // Of this rank's shards of all gradients.
+  // The squared norm of this rank's shards of all gradients.
   [[nodiscard]] double squared_norm() const;
 
-  // The tied weights, if `stage`'s update is also theirs on this rank; or null.
+  // The tied block if this rank updates it together with `stage`; null
+  // otherwise.
   [[nodiscard]] ParameterBlock* tied_updated_with(int stage) const {
     return stage == tied_stage_ ? tied_.get() : nullptr;
   }
   [[nodiscard]] const BlockValues& tied_values() const { return tied_values_; }
-  // What the members of `group` gather after `stage`'s update, which left its
-  // own weights in `newest`.
+  // The buffer that the members of `group` gather after the update of `stage`,
+  // which left the stage's weights in `newest`.
   [[nodiscard]] NumberBuffer updated_shards(const SumGroup& group, int stage,
                                             const TorchWeights& newest) const;
 
@@ -60,7 +62,7 @@ class HeldStages {
   std::unique_ptr<ParameterBlock> tied_;
   BlockValues tied_values_;
   int tied_stage_ = kNone;
-  std::map<int, std::unique_ptr<TorchStage>> stages_;  // by number
+  std::map<int, std::unique_ptr<TorchStage>> stages_;  // [stage]
 };
 
 }  // namespace chimera

@@ -1,5 +1,5 @@
-// The values a parameter starts with: a function of the seed and the
-// parameter's name, so every worker of every cut starts equal.
+// Initial values of a parameter, as a function of the seed and the parameter's
+// name: every worker of every cut starts with the same weights.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,7 +10,7 @@
 
 namespace chimera {
 
-// A plain tensor, on the CPU. float32 values are float64's, rounded.
+// A plain tensor on the CPU. float32 values are the rounded float64 values.
 [[nodiscard]] at::Tensor init_parameter(const ParameterSpec& spec,
                                         std::int64_t seed,
                                         at::ScalarType dtype);

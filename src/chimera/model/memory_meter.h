@@ -1,9 +1,9 @@
-// How much memory the tensors of one rank take: libtorch's allocator for CPUs,
-// wrapped, notes for whom each block was made.
+// Measures the memory that the tensors of one rank take: libtorch's CPU
+// allocator is wrapped and records the rank of each block.
 //
-// What is not counted: what libraries below libtorch (MKL, oneDNN) and the
-// program itself allocate. A block that nobody claims (a message on its way, a
-// helper thread's scratch) counts for the unclaimed ones.
+// Allocations of libraries below libtorch (MKL, oneDNN) and of the program
+// itself are not counted. A block that no rank claims (a message in transit,
+// scratch memory of a helper thread) counts as unclaimed.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,11 +14,11 @@
 
 namespace chimera {
 
-// From any thread.
+// Thread-safe.
 class MemoryMeter {
  public:
   [[nodiscard]] std::int64_t live_bytes() const { return live_; }
-  // The most since it was made or reset.
+  // The most bytes at once since construction or reset.
   [[nodiscard]] std::int64_t peak_bytes() const { return peak_; }
   void reset_peak() { peak_ = live_.load(); }
 
@@ -29,9 +29,9 @@ class MemoryMeter {
   std::atomic<std::int64_t> peak_ = 0;
 };
 
-// While it lives, what this thread allocates counts for `meter`, until freed by
-// whomever. The first one wraps the allocator, once for all: an allocator has
-// no other way to know its caller than the thread.
+// While it exists, this thread's allocations count for `meter`, until any
+// thread frees them. The first MeterScope wraps the allocator, permanently. An
+// allocator can identify its caller only by the thread.
 class MeterScope {
  public:
   explicit MeterScope(std::shared_ptr<MemoryMeter> meter);
@@ -43,17 +43,17 @@ class MeterScope {
   std::shared_ptr<MemoryMeter> before_;
 };
 
-// Counts the tensor's block for the meter of this thread from now on; one that
-// is not of the wrapped allocator stays uncounted.
+// Moves the tensor's block to this thread's meter. Blocks that the wrapped
+// allocator did not make stay uncounted.
 void claim(const at::Tensor& tensor);
-// For nobody's.
+// Moves the tensor's block to the unclaimed memory.
 void disclaim(const at::Tensor& tensor);
 
-// Counts as much for the meter of this thread, for good: of memory that ranks
-// share, each is charged what it would need by itself.
+// Adds the tensor's size to this thread's meter permanently: each rank that
+// shares memory is charged what it would need alone.
 void count_too(const at::Tensor& tensor);
 
-// Of blocks without a meter, since the first MeterScope.
+// Blocks without a meter, counted since the first MeterScope.
 [[nodiscard]] const MemoryMeter& unclaimed_memory();
 
 }  // namespace chimera

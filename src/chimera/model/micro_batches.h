@@ -1,5 +1,5 @@
-// Which samples a micro-batch holds: copy w takes the w-th share of the
-// mini-batch, micro-batch m its m-th share of that.
+// The samples of each micro-batch: copy w takes the w-th share of the
+// mini-batch, micro-batch m the m-th share of that.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,20 @@ class MicroBatches {
   struct Options {
     const Schedule& schedule;
     int copy = 0;
-    int micro_batch = 1;  // samples
-    // Every micro-batch has its own update, and so its own mean (PipeDream).
+    int micro_batch = 1;  // samples per micro-batch
+    // True: every micro-batch has its own update, so its loss is averaged
+    // separately (PipeDream).
     bool mean_of_each = false;
     std::shared_ptr<const BatchSource> training;
     std::shared_ptr<const BatchSource> evaluation;  // may be null
   };
   explicit MicroBatches(Options options) : options_(std::move(options)) {}
 
-  // The first stage reads inputs and the last targets; those between only
-  // need to know which samples they see.
+  // Reads the samples of `work`. The first stage reads inputs and the last
+  // reads targets; the stages between only need the sample ids.
   [[nodiscard]] TensorBatch read(const Work& work) const;
 
-  // What a loss of `work` counts in its step's.
+  // The weight of this micro-batch's loss in the loss of its step.
   [[nodiscard]] double share_of_step(const Work& work) const;
 
  private:

@@ -1,7 +1,6 @@
-// GPT-2 and BERT as flat lists of layers: embeddings, blocks, head. The
-// arithmetic is Hugging Face's GPT2LMHeadModel and BertForPreTraining, and so
-// are names and shapes of the parameters: loading and exporting neither rename
-// nor transpose.
+// GPT-2 and BERT as lists of layers: embeddings, blocks, head. The arithmetic,
+// names and shapes are those of Hugging Face's GPT2LMHeadModel and
+// BertForPreTraining, so loading and exporting neither rename nor transpose.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +12,11 @@
 
 namespace chimera {
 
-// Probabilities, by what is dropped.
+// Dropout probabilities, by place.
 struct DropoutRates {
   double embedding = 0;
-  double hidden = 0;     // what is added to the residual stream
-  double attention = 0;  // attention probabilities
+  double hidden = 0;     // of what is added to the residual stream
+  double attention = 0;  // of attention probabilities
 
   bool operator==(const DropoutRates&) const = default;
 };
@@ -26,15 +25,15 @@ struct ModelDetails {
   ModelShape shape;
   DropoutRates dropout;
   double norm_eps = 1e-5;
-  int type_vocab = 2;  // BERT: kinds of token types
-  // BERT: the input id whose embedding gets no gradient, as in Hugging Face's
+  int type_vocab = 2;  // BERT: number of token types
+  // BERT: the token id whose embedding gets no gradient, like Hugging Face's
   // padding_idx; -1 = none.
   int padding_id = -1;
 
   bool operator==(const ModelDetails&) const = default;
 };
 
-// With the usual values of the kind.
+// The details with the default values of the shape's kind.
 [[nodiscard]] ModelDetails default_details(const ModelShape& shape,
                                            double dropout);
 
@@ -43,15 +42,15 @@ struct Model {
   std::vector<std::unique_ptr<Layer>> layers;
 };
 
-// No weights are made. When the embeddings are tied, the first and the last
-// layer list the same parameter.
-// REQUIRES: not emulated.
+// Makes the layers, but no weights. If embeddings are tied, the first and the
+// last layer list the same parameter.
+// REQUIRES: the model is not emulated.
 [[nodiscard]] Model make_model(const ModelDetails& details);
 
-// A tied parameter counts once.
+// The number of parameters; a tied one counts once.
 [[nodiscard]] std::int64_t parameter_count(const Model& model);
 
-// What balanced_cut (cut.h) weighs.
+// [layer]: the costs that balanced_cut (cut.h) balances.
 [[nodiscard]] std::vector<double> forward_flops(const Model& model);
 
 }  // namespace chimera

@@ -1,5 +1,5 @@
-// A tiny model with weights as their owner keeps them, for tests: leaves of
-// float64, gradients in views of one flat buffer.
+// A tiny model with its weights, for tests: float64 leaves with gradients in
+// views of one flat buffer.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -60,7 +60,8 @@ inline Batch tiny_batch(const ModelShape& shape, int samples) {
   return batch;
 }
 
-// Values far from the usual start, where norms and biases would do nothing.
+// Random values far from the usual initial ones, with which norms and biases
+// would have no effect.
 inline at::Tensor lively(ParameterSpec spec) {
   spec.init = Init::kNormal;
   spec.std = 0.3;
@@ -103,7 +104,8 @@ class OwnedModel {
     return x;
   }
 
-  // The loss; gradients are added to the buffer, or wait in `deferred`.
+  // Runs forward and backward and returns the loss. Gradients are added to the
+  // buffer, or wait in `deferred`.
   double step(const TensorBatch& batch, WeightGradQueue* deferred = nullptr) {
     const at::Tensor loss = forward(batch, deferred);
     torch::autograd::backward({loss}, {});
@@ -111,14 +113,15 @@ class OwnedModel {
   }
 
   Model model;
-  at::Tensor buffer;  // every gradient
+  at::Tensor buffer;  // all gradients
   std::vector<std::vector<at::Tensor>> weights;
   std::map<std::string, at::Tensor> by_name;
 };
 
-// The project's bound for float64: largest difference over what is allowed. The
-// norm of all gradients matters where a tensor's own is rounding alone: a
-// key's bias shifts all scores of a row, which softmax does not see.
+// The largest difference divided by the allowed one (the bound for float64).
+// The norm of all gradients is part of the bound because some gradients are
+// pure rounding: a key's bias shifts all scores of a row equally, which softmax
+// ignores.
 inline double parity(const at::Tensor& found, const at::Tensor& expected,
                      const at::Tensor& all) {
   const double allowed = 1e-12 * expected.abs().max().item<double>() +

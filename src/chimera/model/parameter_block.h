@@ -1,6 +1,6 @@
-// The parameters of a stage in one piece of memory, and their gradients in
-// another: a sum, a norm or an update then is one pass over contiguous
-// numbers. Parameters are views into it.
+// The parameters of a stage in one contiguous buffer, and their gradients in
+// another, so that a sum, a norm or an update is one pass over contiguous
+// numbers. Parameters are views into the buffer.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -21,54 +21,54 @@ namespace chimera {
 // One version of a block's values.
 struct BlockValues {
   at::Tensor flat;                 // (size)
-  std::vector<at::Tensor> leaves;  // by parameter; require gradients
+  std::vector<at::Tensor> leaves;  // [parameter]; require gradients
 };
 
 using ParameterInit = std::function<at::Tensor(const ParameterSpec& spec)>;
 
-// Which part of a block this rank answers for.
+// The part of a block for which this rank is responsible.
 struct Sharing {
   int index = 0;    // of this rank among the holders
-  int holders = 1;  // over all copies
+  int holders = 1;  // number of holders over all copies
 };
 
 class ParameterBlock {
  public:
-  // Parameters that decay come first, then the others, each kind padded to
-  // whole grains: any shard then meets both kinds at whole grains.
+  // Lays out parameters that decay first, then the others, each kind padded to
+  // whole grains: a shard then has both kinds at whole grains.
   ParameterBlock(std::vector<ParameterSpec> specs, at::ScalarType dtype,
                  const Sharing& sharing);
 
   [[nodiscard]] const std::vector<ParameterSpec>& specs() const {
     return specs_;
   }
-  // Of `values`, by parameter.
+  // [parameter]: the gradients, in the shapes of `values`.
   [[nodiscard]] std::vector<at::Tensor> gradients() const {
     return gradient_views_;
   }
-  // For the sum over its holders; `only_shard`: this rank's shard of it is
-  // enough.
+  // The gradient, for the sum over its holders. `only_shard`: only this rank's
+  // shard of the result is needed.
   [[nodiscard]] NumberBuffer gradient_to_sum(bool only_shard);
   [[nodiscard]] NumberBuffer value_buffer(const BlockValues& values) const;
 
-  // Values from `init`. Where a layer owns a tensor, that one takes them and
-  // lies in the block from then on.
+  // Values from `init`. A tensor that a layer owns takes them and becomes a
+  // view into the block.
   [[nodiscard]] BlockValues make_values(
       const ParameterInit& init, const std::vector<at::Tensor>& owned) const {
     return values_in(make_numbers(init), owned);
   }
-  // The same in two halves: the numbers, which holders may share, and what a
-  // holder has of its own.
+  // make_values in two halves: the numbers, which holders may share, and the
+  // leaves, which each holder needs for itself.
   [[nodiscard]] at::Tensor make_numbers(const ParameterInit& init) const;
   [[nodiscard]] BlockValues values_in(
       const at::Tensor& numbers, const std::vector<at::Tensor>& owned) const;
-  // A new version with the same values.
+  // A new version with equal values.
   [[nodiscard]] BlockValues copy_values(const BlockValues& values) const;
 
-  // Before anything adds to the gradient or reads it: after an update it
-  // starts from zero, even if no micro-batch comes this way in the next step.
+  // Must be called before the gradient is added to or read: zeroes it after an
+  // update, even if no micro-batch contributes in the next step.
   void begin_gradient();
-  // Of this rank's shard of the gradient.
+  // The squared norm of this rank's shard of the gradient.
   [[nodiscard]] double squared_norm() const;
 
   struct Update {
@@ -77,18 +77,19 @@ class ParameterBlock {
     double gradient_scale = 1;
     bool own_shard_only = false;
   };
-  // Uses the gradient up.
+  // Updates `values` and consumes the gradient.
   void update(const Update& update, const BlockValues& values);
-  // The same without changing any value.
+  // Consumes the gradient without changing any value.
   void skip_update() { is_used_up_ = true; }
   [[nodiscard]] std::int64_t updates() const { return updates_; }
 
-  // Goes on from a saved state: before the first update.
+  // Continues from a saved state. REQUIRES: called before the first update.
   void restore(const RestoredState& saved, const Optimizer& optimizer,
                bool own_shard_only);
-  // What the holder `sharing` saves, so that all holders save each number
-  // once. A whole parameter goes to the holder whose shard it begins in; where
-  // each holder has the optimizer's states of its shard only, it saves those.
+  // The pieces that holder `sharing` saves, so that the holders together save
+  // each number once. A whole parameter is saved by the holder in whose shard
+  // it starts; if each holder has the optimizer states of its shard only, it
+  // saves those.
   [[nodiscard]] std::vector<StatePiece> values_to_save(
       const char* kind, const BlockValues& values,
       const Sharing& sharing) const;
@@ -111,16 +112,16 @@ class ParameterBlock {
 
   std::vector<ParameterSpec> specs_;
   Sharing sharing_;
-  std::vector<std::int64_t> offsets_;  // by parameter
-  std::int64_t decaying_ = 0;          // numbers before this decay
+  std::vector<std::int64_t> offsets_;  // [parameter]
+  std::int64_t decaying_ = 0;          // numbers before this index decay
   std::int64_t size_ = 0;
   at::Tensor gradient_;  // (size)
   std::vector<at::Tensor> gradient_views_;
-  bool is_used_up_ = false;      // the gradient is to be started anew
-  bool has_only_shard_ = false;  // of the gradient: zeros elsewhere
+  bool is_used_up_ = false;      // the gradient must be zeroed before use
+  bool has_only_shard_ = false;  // the gradient is zero outside the shard
   std::int64_t updates_ = 0;
-  Shard state_range_;               // what states_ hold
-  std::vector<at::Tensor> states_;  // made by the first update
+  Shard state_range_;               // the range that states_ cover
+  std::vector<at::Tensor> states_;  // made at the first update
 };
 
 }  // namespace chimera

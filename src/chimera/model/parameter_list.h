@@ -1,5 +1,5 @@
-// Builds a layer's list of parameters: weights and biases by their usual
-// names, with Hugging Face's initial values (GPT-2 and BERT share them).
+// Builds a layer's list of parameters: weights and biases under their usual
+// names, with Hugging Face's initial values (the same for GPT-2 and BERT).
 #pragma once
 
 #include <string>
@@ -21,13 +21,13 @@ class ParameterList {
  public:
   static constexpr double kStd = 0.02;
 
-  // NAME.weight and NAME.bias.
+  // Adds NAME.weight and NAME.bias.
   ParameterList& linear(const std::string& name, const LinearShape& shape,
                         double std = kStd) {
     matrix(name, shape, std);
     return vector(name + ".bias", shape.out, Init::kZeros);
   }
-  // NAME.weight alone.
+  // Adds NAME.weight only.
   ParameterList& matrix(const std::string& name, const LinearShape& shape,
                         double std = kStd) {
     const bool in_out = shape.layout == WeightLayout::kInOut;

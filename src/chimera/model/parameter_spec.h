@@ -1,4 +1,4 @@
-// What a parameter is before it has values: torch-free, so that a model can be
+// Describes a parameter without its values. Torch-free, so that a model can be
 // counted, cut and laid out without memory for its weights.
 #pragma once
 
@@ -8,21 +8,21 @@
 
 namespace chimera {
 
-// kOwn: the layer brings its own tensors.
+// How a parameter is initialised. kOwn: the layer brings its own tensors.
 enum class Init { kNormal, kZeros, kOnes, kOwn };
 
 struct ParameterSpec {
-  std::string name;                 // Hugging Face's, in full
-  std::vector<std::int64_t> shape;  // Hugging Face's
+  std::string name;                 // the full Hugging Face name
+  std::vector<std::int64_t> shape;  // the Hugging Face shape
   Init init = Init::kNormal;
-  double std = 0;       // of kNormal
+  double std = 0;       // for kNormal
   bool decays = false;  // false for biases, norms and embeddings
-  bool tied = false;    // another layer of the model lists it too
+  bool tied = false;    // another layer of the model lists it as well
 
   bool operator==(const ParameterSpec&) const = default;
 };
 
-// How many numbers it holds.
+// The number of elements.
 [[nodiscard]] inline std::int64_t numel(const ParameterSpec& spec) {
   std::int64_t product = 1;
   for (const std::int64_t size : spec.shape) product *= size;

@@ -1,5 +1,5 @@
-// Tensors to receive into, used again as soon as nobody holds them: a fresh one
-// for every message would cost as many page faults as it has pages.
+// Tensors to receive into, reused as soon as no one refers to them: a new
+// tensor for every message would cost a page fault per page.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -10,7 +10,8 @@ namespace chimera {
 
 class ReceiveBuffers {
  public:
-  // Of any content. Free again once all copies and views of it are gone.
+  // A tensor with unspecified contents. It becomes free once all copies and
+  // views of it are gone.
   [[nodiscard]] at::Tensor take(at::IntArrayRef shape, at::ScalarType dtype) {
     for (const at::Tensor& buffer : buffers_) {
       const bool is_free = buffer.storage().use_count() == 1;

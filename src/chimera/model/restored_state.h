@@ -1,4 +1,4 @@
-// The training state of an earlier run, as parameters ask for it.
+// The training state of an earlier run, read parameter by parameter.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,10 +12,10 @@
 namespace chimera {
 
 struct RestoredState {
-  std::int64_t updates = 0;   // that the weights have seen
-  bool has_previous = false;  // of one update earlier, for those who use them
-  // The numbers of a kind (exec/train_state.h), in the parameter's shape.
-  // Throws IoError.
+  std::int64_t updates = 0;   // updates applied to the weights
+  bool has_previous = false;  // the weights before the last update exist (2BW)
+  // Returns the numbers of one kind (exec/train_state.h) in the parameter's
+  // shape. Throws IoError.
   std::function<at::Tensor(const std::string& kind, const ParameterSpec& spec)>
       read;
 };

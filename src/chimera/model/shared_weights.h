@@ -1,9 +1,9 @@
-// Where the ranks of one process keep one copy of a stage's weights: each
-// updates its shard of it, and nothing is left to gather.
+// One copy of a stage's weights for all ranks of a process: each rank updates
+// its shard, and no gather is needed.
 //
-// Safe in synchronous schedules with sharded updates: an update comes after the
-// sum of its stage's gradients, so after the last backward of every holder, and
-// the next forward waits for the updates of all shards.
+// Sharing is safe in synchronous schedules with sharded updates: an update
+// comes after the sum of its stage's gradients, hence after the last backward
+// of every holder, and the next forward waits for the updates of all shards.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,8 +18,8 @@ namespace chimera {
 
 class SharedWeights {
  public:
-  // The numbers of the stage that begins with `first_layer`; made by whoever
-  // asks first, and counted for everybody who asks. Any thread.
+  // The numbers of the stage that starts with `first_layer`, made by the first
+  // caller and charged to the memory meter of every caller. Thread-safe.
   [[nodiscard]] at::Tensor get(int first_layer,
                                const std::function<at::Tensor()>& make) {
     const std::lock_guard lock(mutex_);

@@ -1,11 +1,11 @@
 // Linear and embedding layers whose backward comes in two halves: the gradient
 // of the input, which the previous stage waits for, and that of the weights,
-// which can be put off (B = I then W).
+// which can be deferred (B = I, then W).
 //
 // Weight and bias gradients are added straight into their .grad, in place and
 // without a temporary of the weight's size; a missing .grad is made first.
-// Autograd itself sees no gradient for them. The sums are the same to the bit
-// whether they are put off or not.
+// Autograd itself sees no gradient for them. The sums have the same bits
+// whether they are deferred or not.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -32,7 +32,7 @@ struct LinearWeights {
 
 struct EmbeddingWeights {
   const at::Tensor& weight;       // (rows, C)
-  std::int64_t padding_row = -1;  // gets no gradient; -1: there is none
+  std::int64_t padding_row = -1;  // row without a gradient; -1 = none
 };
 
 // indices (...), int64 -> (..., C).

@@ -1,4 +1,4 @@
-// A Batch as tensors: what the first and last layer of a model read.
+// A Batch as tensors, for the first and the last layer of a model.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,7 +11,7 @@
 namespace chimera {
 
 struct TensorBatch {
-  at::Tensor inputs;                     // (B, T), int64 like all of them
+  at::Tensor inputs;                     // (B, T); all tensors are int64
   at::Tensor targets;                    // (B, T)
   at::Tensor token_types;                // (B, T); undefined unless BERT
   at::Tensor next_sentence;              // (B); undefined unless BERT
@@ -19,7 +19,7 @@ struct TensorBatch {
   TargetCount total;  // of the whole mini-batch, not of these samples
 };
 
-// Copies, so `batch` may go away.
+// Copies `batch`, which may be destroyed afterwards.
 [[nodiscard]] TensorBatch to_tensors(const Batch& batch,
                                      const TargetCount& total,
                                      at::Device device = at::kCPU);

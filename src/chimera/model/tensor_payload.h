@@ -1,4 +1,4 @@
-// A tensor on its way to another stage.
+// A tensor as the payload of a message to another stage.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -16,12 +16,12 @@
 
 namespace chimera {
 
-// What a rank is about to apply to one stage (or to the tied weights): the
-// gradient of the whole mini-batch and the weights it belongs to.
+// The gradient of the whole mini-batch that a rank is about to apply to one
+// stage (or to the tied weights), and those weights.
 struct GradientView {
   int rank = 0;
   int step = 0;
-  int micro = kNone;  // where every micro-batch has its own update
+  int micro = kNone;  // set if every micro-batch has its own update
   const std::vector<ParameterSpec>& specs;
   const std::vector<at::Tensor>& weights;
   const std::vector<at::Tensor>& gradients;
@@ -34,7 +34,7 @@ struct TorchComputeOptions {
   int micro_batch = 1;
   std::int64_t seed = 0;
   at::ScalarType dtype = at::kFloat;
-  int threads = 1;  // of libtorch, for each rank
+  int threads = 1;  // libtorch threads of each rank
   ParameterInit init;
   std::shared_ptr<const BatchSource> training;
   std::shared_ptr<const BatchSource> evaluation;  // may be null
@@ -42,26 +42,27 @@ struct TorchComputeOptions {
   double clip = 0;  // 0 = off; needs a vote that gates updates
   OnNan on_nan = OnNan::kStop;
   bool shard_update = false;
-  // Where a run goes on; else null. `init` gives its weights.
+  // On resume: the saved state; `init` gives its weights. Null otherwise.
   std::shared_ptr<const RestoredState> restored;
-  // Of the ranks of this process; null: each has weights of its own.
+  // Weights shared by the ranks of this process; null: each rank has a copy.
   std::shared_ptr<SharedWeights> shared;
-  // Called before each update, on the rank's own thread; may be empty.
+  // Called before each update, on the rank's thread; may be empty.
   std::function<void(const GradientView& view)> on_gradient;
 };
 
-// Where a number stopped being one, as a Ballot's bad_at carries it.
+// The place of the first NaN or infinity, as carried by a Ballot's bad_at.
 struct BadPlace {
-  int micro = 0;  // over all copies
+  int micro = 0;  // numbered over all copies
   int stage = 0;
 };
 [[nodiscard]] BadPlace bad_place(double bad_at, const Schedule& schedule);
 
-// Called on the rank's own thread. What `options` refers to outlives it.
+// Makes the compute of one rank; called on the rank's thread. REQUIRES: the
+// objects that `options` refers to outlive it.
 [[nodiscard]] std::unique_ptr<StageCompute> make_torch_compute(
     const TorchComputeOptions& options, int rank);
 
-// The weights of a stage, by parameter: its own, then a tied one.
+// The weights of a stage by parameter: its own ones, then the tied one.
 struct NamedTensor {
   std::string name;
   at::Tensor value;

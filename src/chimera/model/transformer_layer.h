@@ -1,4 +1,4 @@
-// What the layers of GPT-2 and BERT share.
+// The base class of the layers of GPT-2 and BERT.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -37,7 +37,7 @@ class TransformerLayer : public Layer {
                                             : WeightLayout::kOutIn;
   }
 
-  // `pair` holds weight and bias, in that order.
+  // REQUIRES: `pair` holds weight and bias, in that order.
   [[nodiscard]] at::Tensor linear(const at::Tensor& x, Weights pair,
                                   const LayerContext& context) const {
     return split_linear(x, {pair[0], pair[1], layout()}, context.deferred);
@@ -63,8 +63,9 @@ class TransformerLayer : public Layer {
                            {table}, context.deferred);
   }
 
-  // logits (N, classes), targets (N). Divided by the whole mini-batch's count,
-  // so that the losses of micro-batches add up.
+  // The cross entropy of logits (N, classes) and targets (N), divided by the
+  // target count of the whole mini-batch, so that the losses of micro-batches
+  // sum to the mini-batch's.
   [[nodiscard]] static at::Tensor cross_entropy(const at::Tensor& logits,
                                                 const at::Tensor& targets,
                                                 std::int64_t count) {
@@ -73,7 +74,8 @@ class TransformerLayer : public Layer {
     return sum / static_cast<double>(std::max<std::int64_t>(count, 1));
   }
 
-  // Of a block's four projections, two feed-forward layers and attention.
+  // Operations of a block: four projections, two feed-forward layers and
+  // attention.
   [[nodiscard]] double block_flops() const {
     const double tokens = shape().seq, hidden = shape().hidden;
     return 2 * tokens * (4 * hidden * hidden + 2 * hidden * shape().ffn) +

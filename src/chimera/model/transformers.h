@@ -1,4 +1,4 @@
-// The layer lists behind make_model, one .cc each.
+// The layer lists that make_model returns, one .cc file each.
 #pragma once
 
 #include <memory>

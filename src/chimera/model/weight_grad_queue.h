@@ -1,6 +1,6 @@
-// The half of a backward that nobody waits for. When a schedule splits the
-// backward into I and W, layers compute only the gradient of their input in I
-// and leave the gradient of their weights here, for W.
+// The deferred half of a backward. When a schedule splits the backward into I
+// and W, layers compute only the gradient of their input in I and queue the
+// gradient of their weights here, for W.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,14 @@
 
 namespace chimera {
 
-// Of one stage and micro-batch, used by one thread. Work runs in the order in
-// which it was pushed, so I then W adds up in the order of B, to the bit.
+// The queue of one stage and micro-batch, used by one thread. Work runs in the
+// order in which it was pushed, so I then W adds in the same order as B and
+// gives the same bits.
 class WeightGradQueue {
  public:
   void push(std::function<void()> work) { work_.push_back(std::move(work)); }
 
-  // Runs and frees everything, each piece as soon as it is done.
+  // Runs everything and frees each piece as soon as it is done.
   void run() {
     for (std::function<void()>& work : work_) std::exchange(work, nullptr)();
     work_.clear();

@@ -7,22 +7,18 @@
 namespace chimera {
 namespace {
 
-// Tags of the communicator for everything but messages and sums.
-constexpr int kHeartTags = 0;
-constexpr int kVoteTags = 2;
-
-// A poll often only moves a handshake on: so many in vain before it sleeps.
+// Idle polls before the thread sleeps: a poll often only advances a handshake.
 constexpr int kPolls = 8;
-// Then a quarter of the time since something last happened, within bounds:
-// quick while messages come, cheap while a long computation runs. Measured:
-// bench/results/2026-11-16_mpi_progress.md.
+// A sleep lasts a quarter of the time since the last event, within these
+// bounds: short while messages come, cheap while a long computation runs. The
+// values were measured: bench/results/2026-11-16_mpi_progress.md.
 constexpr Clock::duration kShortestPause = std::chrono::microseconds(20);
 constexpr Clock::duration kLongestPause = std::chrono::microseconds(500);
-// While the worker waits its core is free, and every moment counts.
+// A waiting worker leaves its core free, and every moment counts.
 constexpr Clock::duration kLongestWaiting = std::chrono::microseconds(150);
 
-std::vector<Watch::Process> processes(const Communicators& comms) {
-  std::vector<Watch::Process> here;
+std::vector<PeerMonitor::Process> processes(const Communicators& comms) {
+  std::vector<PeerMonitor::Process> here;
   for (int rank = 0; rank < comms.ranks(); ++rank) {
     const int pid = comms.local_pid(rank);
     if (rank != comms.rank() && pid != 0) here.push_back({rank, pid});
@@ -38,28 +34,21 @@ Engine::Engine(const MpiOptions& options, const Communicators& comms,
       mailbox_(mailbox),
       comms_(comms),
       wire_(options.links, comms.ranks()),
-      heart_(wire_,
-             {.comm = comms.control(),
-              .first_tag = kHeartTags,
-              .peers = options.peers,
-              .on_ending =
-                  [this](const Ending& ending) { watch_.give_up(ending); }}),
-      votes_(wire_, comms.control(), kVoteTags,
+      heartbeats_(wire_, {.comm = comms.control(),
+                          .peers = options.peers,
+                          .on_ending =
+                              [this](const Ending& ending) {
+                                monitor_.end_run(ending);
+                              }}),
+      votes_(wire_, comms.control(),
              [this](int step, const Ballot& result) {
                mailbox_.put_vote(step, result, {Clock::now(), Clock::now()});
              }),
-      watch_(
-          {.rank = comms.rank(),
-           .processes = processes(comms),
-           .silence =
-               std::chrono::duration_cast<Clock::duration>(options.deadline),
-           .silence_of = [this](int rank) { return heart_.silence_of(rank); },
-           .progress_of = [this](int rank) { return heart_.progress_of(rank); },
-           .own_longest_silence =
-               [this] { return heart_.own_longest_silence(); },
-           .forgive = [this] { heart_.forgive(); },
-           .speak = options.speak,
-           .leave = options.leave}) {
+      monitor_({.rank = comms.rank(),
+                .processes = processes(comms),
+                .longest_silence = std::chrono::duration_cast<Clock::duration>(
+                    options.deadline)},
+               heartbeats_, options.handler) {
   make_groups(comms);
   thread_ = std::thread([this] { run(); });
 }
@@ -70,18 +59,18 @@ void Engine::make_groups(const Communicators& comms) {
   };
   for (std::size_t group = 0; group < options_.groups.size(); ++group) {
     const MPI_Comm comm = comms.group(group);
-    const auto make = [&]() -> std::unique_ptr<GroupSums> {
+    const auto make = [&]() -> std::unique_ptr<GroupCollectives> {
       if (comm == MPI_COMM_NULL) return nullptr;
-      return std::make_unique<GroupSums>(wire_, comm, options_.groups[group],
-                                         done);
+      return std::make_unique<GroupCollectives>(wire_, comm,
+                                                options_.groups[group], done);
     };
-    sums_.push_back(make());
-    gathers_.push_back(make());
+    all_reduces_.push_back(make());
+    all_gathers_.push_back(make());
   }
 }
 
 Engine::~Engine() {
-  watch_.relax();
+  monitor_.allow_leaving();
   {
     const std::lock_guard lock(mutex_);
     is_leaving_ = true;
@@ -99,34 +88,34 @@ void Engine::ask(Request request) {
 }
 
 void Engine::run() {
-  // Sleeps end when they should, not up to 50 us later.
+  // Lets sleeps end on time instead of up to 50 us later.
   prctl(PR_SET_TIMERSLACK, 1000UL);
   try {
     while (!is_done()) {
       const bool asked = take_requests();
       const bool moved = wire_.advance();
-      heart_.beat(progress);
-      tell_ending();
+      heartbeats_.send_due(progress);
+      send_ending();
       if (asked || moved) {
         last_event_ = Clock::now();
-        polls_in_vain_ = 0;
-      } else if (++polls_in_vain_ >= kPolls) {
+        idle_polls_ = 0;
+      } else if (++idle_polls_ >= kPolls) {
         sleep();
-        polls_in_vain_ = 0;
+        idle_polls_ = 0;
       }
     }
   } catch (const std::exception&) {
-    // This thread has failed, so nobody can be told: others will notice.
-    const Cause cause = options_.cause();
-    watch_.give_up({.exit_code = cause.exit_code, .reason = cause.reason});
+    // Without this thread nothing can be sent: the others notice the silence.
+    const Cause cause = options_.handler.cause_of_exception();
+    monitor_.end_run({.kind = cause.kind, .reason = cause.reason});
   }
 }
 
 bool Engine::is_done() {
   const std::lock_guard lock(mutex_);
   if (!is_leaving_ || !asked_.empty()) return false;
-  heart_.say_goodbye();
-  return heart_.is_done();
+  heartbeats_.announce_leaving();
+  return heartbeats_.have_all_left();
 }
 
 bool Engine::take_requests() {
@@ -142,8 +131,8 @@ bool Engine::take_requests() {
   return true;
 }
 
-// Both ends walk their lists in the same order for each message's index, step
-// after step, and MPI keeps the order: the index alone is the address.
+// The address needs no step: both ends use an address in the same order, step
+// after step, and MPI keeps that order.
 void Engine::begin(PostReceive& post) {
   const std::span<std::byte> into = post.into->bytes();
   wire_.receive(
@@ -164,7 +153,7 @@ void Engine::begin(Send& send) {
 }
 
 void Engine::begin(const StartCollective& start) {
-  sums_of(start.id).start(start.id, start.buffer);
+  collectives_of(start.id).start(start.id, start.buffer);
 }
 
 void Engine::begin(const StartVote& vote) {
@@ -172,17 +161,18 @@ void Engine::begin(const StartVote& vote) {
 }
 
 void Engine::begin(const Question& question) {
-  question.answer->set_value(question.collective
-                                 ? sums_of(*question.collective).waits_for()
-                                 : votes_.waits_for());
+  question.answer->set_value(
+      question.collective ? collectives_of(*question.collective).waits_for()
+                          : votes_.waits_for());
 }
 
-// Also what another rank told us: it may not have reached everybody.
-void Engine::tell_ending() {
-  const std::optional<Ending> ending = watch_.ending();
-  if (!ending || ending->exit_code == told_) return;
-  told_ = ending->exit_code;
-  heart_.tell_all(*ending);
+// Endings that came from another rank are sent on: they may not have reached
+// everybody.
+void Engine::send_ending() {
+  const std::optional<Ending> ending = monitor_.ending();
+  if (!ending || ending->kind == sent_ending_) return;
+  sent_ending_ = ending->kind;
+  heartbeats_.send_ending(*ending);
 }
 
 Clock::duration Engine::pause() const {

@@ -1,5 +1,5 @@
-// The communication thread of a rank, which alone calls MPI, and what it
-// drives: messages, sums, votes, heartbeats.
+// The communication thread of a rank. It alone calls MPI, and drives messages,
+// collectives, votes and heartbeats.
 #pragma once
 
 #include <mpi.h>
@@ -16,15 +16,15 @@
 
 #include "chimera/comm/mailbox.h"
 #include "chimera/mpi/communicators.h"
-#include "chimera/mpi/group_sums.h"
-#include "chimera/mpi/heart.h"
+#include "chimera/mpi/group_collectives.h"
+#include "chimera/mpi/heartbeats.h"
 #include "chimera/mpi/mpi_transport.h"
+#include "chimera/mpi/peer_monitor.h"
 #include "chimera/mpi/vote_rounds.h"
-#include "chimera/mpi/watch.h"
 
 namespace chimera {
 
-// What the worker asks of the communication thread.
+// Requests of the worker to the communication thread.
 struct PostReceive {
   MessageId id;
   int from = 0;
@@ -43,7 +43,8 @@ struct StartVote {
   int step = 0;
   Ballot ballot;
 };
-struct Question {                          // whom does this wait for?
+// Asks which rank a collective or the vote is waiting for.
+struct Question {
   std::optional<CollectiveId> collective;  // none: the vote
   std::shared_ptr<std::promise<int>> answer;
 };
@@ -52,21 +53,22 @@ using Request =
 
 class Engine {
  public:
-  // All three outlive it.
+  // The three references outlive the engine.
   Engine(const MpiOptions& options, const Communicators& comms,
          Mailbox& mailbox);
-  // Leaves only when all peers do, so that nobody's messages are left over.
+  // Returns only when all peers leave too, so that no message is left over.
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
   void ask(Request request);
 
-  [[nodiscard]] const Heart& heart() const { return heart_; }
-  [[nodiscard]] Watch& watch() { return watch_; }
+  [[nodiscard]] const Heartbeats& heartbeats() const { return heartbeats_; }
+  [[nodiscard]] PeerMonitor& monitor() { return monitor_; }
 
   std::atomic<std::uint64_t> progress = 0;  // of the worker, for heartbeats
-  std::atomic<bool> worker_waits = false;   // and polls are more frequent
+  // While the worker waits, polls are more frequent.
+  std::atomic<bool> worker_waits = false;
 
  private:
   void make_groups(const Communicators& comms);
@@ -78,27 +80,30 @@ class Engine {
   void begin(const StartCollective& start);
   void begin(const StartVote& vote);
   void begin(const Question& question);
-  void tell_ending();
+  void send_ending();
   void sleep();
   [[nodiscard]] Clock::duration pause() const;
-  [[nodiscard]] GroupSums& sums_of(const CollectiveId& id) {
-    return *(id.kind == CollectiveId::Kind::kSum ? sums_ : gathers_)[id.group];
+  [[nodiscard]] GroupCollectives& collectives_of(const CollectiveId& id) {
+    return *(id.kind == CollectiveId::Kind::kAllReduce
+                 ? all_reduces_
+                 : all_gathers_)[id.group];
   }
 
   const MpiOptions& options_;
   Mailbox& mailbox_;
   const Communicators& comms_;
-  // Only the thread touches these, but for what heart and watch allow.
+  // Used by the communication thread only, except where heartbeats and monitor
+  // allow any thread.
   Wire wire_;
-  Heart heart_;
+  Heartbeats heartbeats_;
   VoteRounds votes_;
-  std::vector<std::unique_ptr<GroupSums>> sums_;     // by group; null if local
-  std::vector<std::unique_ptr<GroupSums>> gathers_;  // by group
-  int told_ = 0;  // the exit code that all others have been told
+  std::vector<std::unique_ptr<GroupCollectives>> all_reduces_;  // null if local
+  std::vector<std::unique_ptr<GroupCollectives>> all_gathers_;  // the same
+  std::optional<FailureKind> sent_ending_;  // that all others were sent
   Clock::time_point last_event_;
-  int polls_in_vain_ = 0;
+  int idle_polls_ = 0;
   std::vector<Request> taken_;
-  Watch watch_;
+  PeerMonitor monitor_;
 
   std::mutex mutex_;
   std::condition_variable wake_;

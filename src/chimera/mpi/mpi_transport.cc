@@ -76,27 +76,27 @@ class MpiRank final : public MpiTransport {
   }
   [[nodiscard]] std::uint64_t progress_of(int rank) const override {
     return rank == this->rank() ? engine_.progress.load()
-                                : engine_.heart().progress_of(rank);
+                                : engine_.heartbeats().progress_of(rank);
   }
   [[nodiscard]] double silence_of(int rank) const override {
-    return std::chrono::duration<double>(engine_.heart().silence_of(rank))
+    return std::chrono::duration<double>(engine_.heartbeats().silence_of(rank))
         .count();
   }
 
-  // The process ends once the others have been told; until then nothing that
-  // they may still read goes away.
+  // Does not return: the monitor ends the process once the others know. Until
+  // then no memory that they may still read goes away.
   void abort(const std::string& /*reason*/) noexcept override {
     if (is_released_) return;
-    const Cause cause = options_.cause();
-    engine_.watch().give_up({.exit_code = cause.exit_code,
-                             .origin = rank(),
-                             .reason = cause.reason,
-                             .lost = cause.can_recover ? rank() : -1});
+    const Cause cause = options_.handler.cause_of_exception();
+    engine_.monitor().end_run({.kind = cause.kind,
+                               .origin = rank(),
+                               .reason = cause.reason,
+                               .lost = cause.can_recover ? rank() : -1});
     wait_for_the_end();
   }
 
   void expect_kill(Clock::duration time_left) override {
-    engine_.watch().expect_kill(time_left);
+    engine_.monitor().expect_kill(time_left);
   }
 
   void release(const std::string& reason) override {
@@ -109,15 +109,16 @@ class MpiRank final : public MpiTransport {
     for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
   }
 
-  // A deadline was missed. While a rank is silent, that may be the cause:
-  // either it is heard again, or the watch declares it lost. Then the process
-  // ends, or, if the run can be saved, is released.
+  // Called when a deadline has passed. A silent rank may be the cause: either
+  // it is heard again, or the monitor declares it lost. Then the process ends,
+  // or, if the run can be saved, is released.
   [[noreturn]] void fail(const char* what, int peer) {
     const auto is_someone_silent = [this] {
-      return engine_.heart().longest_silence().second > Heart::kSilent;
+      return engine_.heartbeats().longest_silence().second >
+             Heartbeats::kSilent;
     };
-    while (engine_.watch().ending() || is_someone_silent()) {
-      std::this_thread::sleep_for(Heart::kPeriod);
+    while (engine_.monitor().ending() || is_someone_silent()) {
+      std::this_thread::sleep_for(Heartbeats::kPeriod);
       if (is_released_) throw AbortedError(what);
     }
     throw TimeoutError(what, peer);
@@ -128,7 +129,8 @@ class MpiRank final : public MpiTransport {
            std::chrono::duration_cast<Clock::duration>(options_.deadline);
   }
 
-  // -1 if the thread does not answer: it hangs inside MPI.
+  // The rank that a collective, or else the vote, waits for; -1 if the
+  // communication thread does not answer, as it hangs inside MPI.
   int missing(const std::optional<CollectiveId>& collective) {
     const auto answer = std::make_shared<std::promise<int>>();
     engine_.ask(Question{collective, answer});

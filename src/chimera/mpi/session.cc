@@ -10,12 +10,10 @@
 #include "chimera/comm/comm_error.h"
 #include "chimera/comm/transport.h"
 #include "chimera/mpi/mpi_error.h"
+#include "chimera/mpi/tags.h"
 
 namespace chimera {
 namespace {
-
-constexpr int kGatherTag = 1;
-constexpr int kBroadcastTag = 2;
 
 // Polls without taking a core away from ranks that are still at work.
 bool poll_until(Clock::time_point deadline, const std::function<bool()>& done) {
@@ -102,13 +100,14 @@ std::vector<std::string> MpiSession::gather(const std::string& mine,
                                             std::chrono::seconds deadline) {
   const Clock::time_point until = Clock::now() + deadline;
   if (rank_ != 0) {
-    wait_for(start_send(mine, 0, kGatherTag), until, 0);
+    wait_for(start_send(mine, 0, kSessionGatherTag), until, 0);
     return {};
   }
   std::vector<std::string> all{mine};
   for (int rank = 1; rank < size_; ++rank) {
     std::string text;
-    if (!poll_until(until, [&] { return take(rank, kGatherTag, text); })) {
+    if (!poll_until(until,
+                    [&] { return take(rank, kSessionGatherTag, text); })) {
       throw TimeoutError("a rank has not reported", rank);
     }
     all.push_back(std::move(text));
@@ -121,12 +120,12 @@ std::string MpiSession::broadcast(const std::string& mine,
   const Clock::time_point until = Clock::now() + deadline;
   if (rank_ == 0) {
     for (int rank = 1; rank < size_; ++rank) {
-      wait_for(start_send(mine, rank, kBroadcastTag), until, rank);
+      wait_for(start_send(mine, rank, kSessionBroadcastTag), until, rank);
     }
     return mine;
   }
   std::string text;
-  if (!poll_until(until, [&] { return take(0, kBroadcastTag, text); })) {
+  if (!poll_until(until, [&] { return take(0, kSessionBroadcastTag, text); })) {
     throw TimeoutError("rank 0 has not answered", 0);
   }
   return text;

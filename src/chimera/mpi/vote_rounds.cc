@@ -2,10 +2,12 @@
 
 #include <bit>
 
+#include "chimera/mpi/tags.h"
+
 namespace chimera {
 
-VoteRounds::VoteRounds(Wire& wire, MPI_Comm comm, int first_tag, Done done)
-    : wire_(wire), comm_(comm), first_tag_(first_tag), done_(std::move(done)) {
+VoteRounds::VoteRounds(Wire& wire, MPI_Comm comm, Done done)
+    : wire_(wire), comm_(comm), done_(std::move(done)) {
   int rank = 0;
   int ranks = 1;
   MPI_Comm_rank(comm, &rank);
@@ -42,7 +44,8 @@ void VoteRounds::begin_round(std::list<Vote>::iterator vote) {
   }
   const Round& round = rounds_[vote->round];
   // A fast rank may be one vote ahead of a slow one.
-  const MpiAddress peer{comm_, round.peer, first_tag_ + vote->step % 2};
+  const MpiAddress peer{comm_, round.peer,
+                        vote->step % 2 == 0 ? kEvenVoteTag : kOddVoteTag};
   const auto done = [this, vote](const MPI_Status&) { message_done(vote); };
   vote->under_way = (round.sends ? 1 : 0) + (round.receives ? 1 : 0);
   if (round.receives) {

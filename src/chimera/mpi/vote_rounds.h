@@ -1,6 +1,6 @@
-// The vote of a step by messages: ballots are merged by the tree of
-// sum_tree.h, each level an exchange between two ranks, so that every rank has
-// the result after log2 of their number.
+// Votes by messages. Ballots are merged by the tree of sum_tree.h; each level
+// is an exchange between two ranks, so that every rank has the result after
+// log2(ranks) exchanges.
 #pragma once
 
 #include <list>
@@ -15,15 +15,14 @@ class VoteRounds {
  public:
   using Done = std::function<void(int step, const Ballot& result)>;
 
-  // Uses tags from `first_tag` on, two of them.
-  VoteRounds(Wire& wire, MPI_Comm comm, int first_tag, Done done);
+  VoteRounds(Wire& wire, MPI_Comm comm, Done done);
   VoteRounds(const VoteRounds&) = delete;
   VoteRounds& operator=(const VoteRounds&) = delete;
 
-  // A rank starts the vote of a step only when it has read the last one.
+  // REQUIRES: this rank has read the result of the vote before.
   void start(int step, const Ballot& ballot);
 
-  // Whom the vote at hand waits for; -1 if none is.
+  // The rank that the current vote waits for; -1 if there is no vote.
   [[nodiscard]] int waits_for() const;
 
  private:
@@ -31,7 +30,7 @@ class VoteRounds {
     int peer = 0;
     bool sends = true;
     bool receives = true;
-    bool replaces = false;  // what comes is the result
+    bool replaces = false;  // the received ballot is the result
   };
   struct Vote {
     int step = 0;
@@ -47,10 +46,9 @@ class VoteRounds {
 
   Wire& wire_;
   MPI_Comm comm_;
-  int first_tag_;
   Done done_;
   std::vector<Round> rounds_;  // the same in every vote
-  std::list<Vote> votes_;      // one, as a rule
+  std::list<Vote> votes_;      // under way: at most one
 };
 
 }  // namespace chimera

@@ -18,7 +18,7 @@ bool is_sum(const Event& event) {
 }
 
 void add_sum(const Event& event, ChartRow* row) {
-  constexpr double kDust = 1e-9;  // rounding is no overlap
+  constexpr double kDust = 1e-9;  // overlaps below this are rounding errors
   for (Lane& lane : row->sums) {
     if (lane.back()->end <= event.start * (1 + kDust)) {
       lane.push_back(&event);
@@ -61,7 +61,7 @@ void measure_blocks(Chart* chart) {
   chart->shortest = *std::min_element(durations.begin(), quartile + 1);
 }
 
-// The stages that a pipe's lowest and highest stage so far have.
+// The lowest and the highest stage of a pipe seen so far.
 struct Ends {
   int low = kNone;
   int high = kNone;

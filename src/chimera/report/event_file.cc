@@ -5,8 +5,9 @@
 //   Event          1 wall_time (double)  2 step  3 file_version  5 summary
 //   Summary        1 value (repeated)
 //   Value          1 tag  2 simple_value (float)  8 tensor  9 metadata
-//   TensorProto    1 dtype (7 = string)  2 tensor_shape (empty: a scalar)  8
-//   string_val Metadata       1 plugin_data { 1 plugin_name }
+//   TensorProto    1 dtype (7 = string)  2 tensor_shape (empty: a scalar)
+//                  8 string_val
+//   Metadata       1 plugin_data { 1 plugin_name }
 #include "chimera/report/event_file.h"
 
 #include <fmt/format.h>
@@ -40,7 +41,7 @@ void append_varint(std::uint64_t value, std::string& out) {
   out += static_cast<char>(value);
 }
 
-// A message under construction.
+// A protocol buffer message under construction.
 class Message {
  public:
   Message& varint(std::uint32_t field, std::uint64_t value) {

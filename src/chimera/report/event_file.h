@@ -1,6 +1,6 @@
-// TensorBoard event files: scalars and text, as TensorBoard reads them. A file
-// only grows, one whole record at a time, so it can be read while it is written
-// and is sound after a kill.
+// Writes TensorBoard event files with scalars and text. A file only grows, one
+// whole record at a time, so it can be read while it is written and stays
+// readable after a kill.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,22 @@
 
 namespace chimera {
 
-using Scalars = std::vector<std::pair<std::string, double>>;  // tag, value
+using Scalars = std::vector<std::pair<std::string, double>>;  // (tag, value)
 
 class EventFile {
  public:
-  // A new file in `directory`, which is made if need be. Each part of a run (a
-  // start, a resume) has a file of its own; TensorBoard joins them. `writer`
-  // (host and process) keeps names apart that start in the same second.
-  // Throws IoError.
+  // Creates a file in `directory`, and the directory if needed. Each start and
+  // each resume of a run writes a new file; TensorBoard joins them. `writer`
+  // (host and process) distinguishes files made in the same second. Throws
+  // IoError.
   EventFile(const std::string& directory, const std::string& writer,
             double wall_time);
 
-  // What is not a finite number is kept as it is: TensorBoard marks it.
-  // `wall_time` in seconds since 1970. Throws IoError.
+  // Adds one value per tag. Infinities and NaN are written unchanged:
+  // TensorBoard marks them. `wall_time` is in seconds since 1970. Throws
+  // IoError.
   void add_scalars(std::int64_t step, double wall_time, const Scalars& scalars);
-  // `text` is Markdown; indent it by four blanks to have it shown as it is.
+  // Adds a Markdown text; four blanks before each line show it verbatim.
   void add_text(std::int64_t step, double wall_time, const std::string& tag,
                 const std::string& text);
 
@@ -38,7 +39,7 @@ class EventFile {
   AppendFile file_;
 };
 
-// CRC-32C (Castagnoli), the check sum of the records.
+// The CRC-32C (Castagnoli) checksum that guards the records.
 [[nodiscard]] std::uint32_t crc32c(std::string_view bytes);
 
 }  // namespace chimera

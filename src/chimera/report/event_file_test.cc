@@ -10,8 +10,8 @@
 namespace chimera {
 namespace {
 
-// What TensorBoard 2's own RecordWriter and protocol buffers write for the same
-// events.
+// The bytes that TensorBoard 2's RecordWriter and protocol buffers write for
+// the same events.
 constexpr const char* kVersionRecord =
     "1800000000000000a37f4b2209000000000000f83f1a0d627261696e2e4576656e743a322a"
     "28646c";

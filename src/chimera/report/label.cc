@@ -80,7 +80,8 @@ double round_step(double least) {
   return 10 * power;
 }
 
-// A step's own label may be the longest ("0.25"), or the last one ("1000").
+// The widest label of an axis with this step: a fraction such as "0.25", or the
+// last tick, such as "1000".
 double label_room(double step, double end) {
   const double last = std::floor(end / step) * step;
   return static_cast<double>(

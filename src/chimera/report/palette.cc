@@ -45,7 +45,7 @@ int squared_distance(Colour a, Colour b) {
   return red * red + green * green + blue * blue;
 }
 
-// Colours 16..231 are a cube of these levels; 232..255 a ramp of greys.
+// Terminal colours 16..231 are a cube of these levels; 232..255 are greys.
 constexpr std::array<std::uint8_t, 6> kLevels = {0, 95, 135, 175, 215, 255};
 
 int nearest_level(std::uint8_t value) {

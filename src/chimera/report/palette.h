@@ -1,7 +1,8 @@
-// The colours of both drawings. A pipe is a hue, an op its shade: forwards are
-// light, backwards dark, the weight half between them. So direction survives a
-// grey print, and the first hues (blue and orange, then green and purple, after
-// Okabe and Ito) stay apart for colour-blind eyes.
+// The colours of both drawings. A pipe has a hue and an op a shade of it:
+// forwards are light, backwards dark, weight halves between them. The pipe's
+// direction thus remains visible in a grey print, and the first hues (blue and
+// orange, then green and purple, after Okabe and Ito) are distinct for
+// colour-blind readers.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ struct Colour {
   bool operator==(const Colour&) const = default;
 };
 
-// An area, and what can be read on it.
+// A background colour and the colour of text on it.
 struct Paint {
   Colour fill;
   Colour ink;
@@ -27,20 +28,21 @@ struct Paint {
   bool operator==(const Paint&) const = default;
 };
 
-// Pipes beyond these repeat the hues.
+// Number of hues; pipes beyond it repeat them.
 inline constexpr int kNumHues = 8;
 
 inline constexpr Colour kIdle = {0xea, 0xea, 0xea};
 inline constexpr Colour kInk = {0x14, 0x14, 0x14};
 
-// Of a compute block or a sum. Updates and sums belong to no pipe.
+// The paint of a compute block or a sum. Updates and sums belong to no pipe and
+// ignore `pipe`.
 [[nodiscard]] Paint op_paint(Op op, int pipe);
 
-// "#0072b2".
+// The colour as "#0072b2".
 [[nodiscard]] std::string hex(Colour colour);
 
-// The nearest of a terminal's 256 colours, leaving out the first 16, which
-// users redefine.
+// The nearest of a terminal's colours 16 to 255. The first 16 are left out
+// because users redefine them.
 [[nodiscard]] int terminal_colour(Colour colour);
 
 }  // namespace chimera

@@ -21,14 +21,14 @@ double luminance(Colour colour) {
          0.0722 * linear(colour.blue);
 }
 
-// As the web's accessibility guidelines (WCAG 2) define it.
+// The contrast ratio that the web accessibility guidelines (WCAG 2) define.
 double contrast(Colour a, Colour b) {
   const double light = std::max(luminance(a), luminance(b));
   const double dark = std::min(luminance(a), luminance(b));
   return (light + 0.05) / (dark + 0.05);
 }
 
-// What a terminal shows for one of its colours 16..255.
+// The RGB value a terminal shows for one of its colours 16..255.
 Colour shown(int index) {
   const auto level = [](int step) {
     return static_cast<std::uint8_t>(step == 0 ? 0 : 55 + 40 * step);

@@ -24,7 +24,8 @@ double text_size(const Box& box) {
   return std::min(kFontSize, (box.bottom - box.top) * 0.9);
 }
 
-// A white line parts the blocks, unless it would eat them up.
+// Opens the group of blocks. White lines separate them, unless blocks are so
+// narrow that the lines would hide them.
 std::string group_of_blocks(const Chart& chart, const SvgLayout& layout) {
   const bool part =
       chart.typical * layout.scale >= 3 && layout.block_height > 4;
@@ -56,13 +57,13 @@ void draw_blocks(const Chart& chart, const SvgLayout& layout,
   *svg += "</g>\n";
 }
 
-// The number alone: the colour already tells the op.
+// The micro-batch number only: the colour already tells the op.
 std::string number_in(const Event& block) {
   if (block.action.micro == kNone) return std::string(op_name(block.action.op));
   return std::to_string(block.action.micro);
 }
 
-// In the middle of `box`, if it fits there.
+// Writes `text` in the middle of `box` if it fits.
 void append_centred(const Box& box, const std::string& text, const Paint& paint,
                     std::string* svg) {
   const double size = text_size(box);
@@ -72,8 +73,8 @@ void append_centred(const Box& box, const std::string& text, const Paint& paint,
       text, paint.ink == kInk ? "" : "fill=\"#ffffff\"", svg);
 }
 
-// Opens a group of centred texts, or nothing if boxes as high as `box` hold
-// none that can be read.
+// Opens a group of centred texts; false, and nothing written, if boxes as high
+// as `box` are too low for readable text.
 bool open_texts(const Box& box, std::string* svg) {
   const double size = text_size(box);
   if (size < 5) return false;
@@ -160,7 +161,7 @@ std::vector<std::string> row_names(const Chart& chart,
 
 void draw_names(const std::vector<std::string>& names, const SvgLayout& layout,
                 std::string* svg) {
-  // Where rows are thinner than a line of text, only some can be named.
+  // Rows lower than a line of text: only every n-th one gets a name.
   const int every = static_cast<int>(std::ceil(kFontSize / layout.row_pitch));
   *svg += "<g class=\"workers\" text-anchor=\"end\">\n";
   for (int worker = 0; worker < static_cast<int>(names.size());
@@ -177,7 +178,7 @@ void draw_axis(const Chart& chart, const SvgLayout& layout,
   const double top = layout.plot.bottom;
   *svg += "<g class=\"axis\" stroke=\"#141414\" stroke-width=\"0.8\">\n";
   append_line({layout.plot.left, top}, {layout.plot.right, top}, svg);
-  // Twice the width of a digit: an axis reads best with room between labels.
+  // Twice the width of a digit: labels on an axis need space between them.
   const double characters = layout.scale / text_width("00", kFontSize);
   const auto ticks = axis_ticks(chart.end, characters);
   for (const Tick& tick : ticks) {
@@ -226,7 +227,7 @@ std::string draw_svg(const Trace& trace, const SvgOptions& options) {
       make_svg_legend(chart, {layout.plot.left, below_axis});
   const double title_right =
       layout.plot.left + text_width(options.title, kTitleSize) * 1.1;
-  // The last tick's label may reach a little beyond the plot.
+  // The last tick's label may extend beyond the plot.
   const double right =
       std::max({layout.plot.right + 8, legend.right, title_right});
   std::string svg =

@@ -1,6 +1,7 @@
-// A trace drawn as a standalone SVG, fit for a paper: one row per worker,
-// widths true to time, micro-batch numbers in the blocks, a time axis and a
-// legend. Gradient sums that take time are thin bars below their worker's row.
+// Draws a trace as a standalone SVG, fit for a paper: one row per worker,
+// widths proportional to time, micro-batch numbers in the blocks, a time axis
+// and a legend. Gradient sums that take time are thin bars below their worker's
+// row.
 #pragma once
 
 #include <string>
@@ -14,12 +15,12 @@ struct SvgOptions {
   std::string title = "";           // a line above the drawing; may be empty
   std::string time_label = "time";  // below the axis, for example "time (ms)"
   bool messages = false;            // an arrow for each message
-  std::vector<std::string> row_names = {};  // by worker; empty = P0, P1, ...
+  std::vector<std::string> row_names = {};  // [worker]; empty: P0, P1, ...
 };
 
-// Well-formed XML, the same bytes for the same trace everywhere. Blocks carry
-// tool tips unless there are thousands.
-// Complexity: linear in events, as is the size.
+// The SVG: well-formed XML, and the same bytes for the same trace on every
+// machine. Blocks carry tooltips unless there are thousands of them.
+// Complexity: time and size are linear in events.
 [[nodiscard]] std::string draw_svg(const Trace& trace,
                                    const SvgOptions& options = {});
 

@@ -8,7 +8,7 @@ namespace chimera {
 
 namespace {
 
-constexpr double kTypicalBlock = 26;  // holds a two-digit number with ease
+constexpr double kTypicalBlock = 26;  // wide enough for a two-digit number
 constexpr double kNarrowestPlot = 360;
 constexpr double kWidestPlot = 3200;
 constexpr double kBlockHeight = 22;

@@ -1,4 +1,4 @@
-// Where things lie in an SVG drawing, in its user units.
+// Positions and sizes in an SVG drawing, in SVG user units.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ inline constexpr double kTitleSize = 13;
 inline constexpr double kMargin = 10;
 
 struct SvgLayout {
-  double scale = 0;  // per unit of time
-  Box plot;          // all rows
+  double scale = 0;  // SVG units per unit of time
+  Box plot;          // the area of all rows
   double block_height = 0;
-  double lane_height = 0;  // of sums
-  double row_pitch = 0;    // from row to row
+  double lane_height = 0;  // height of one lane of sums
+  double row_pitch = 0;    // distance between the tops of two rows
 
   [[nodiscard]] double x(double time) const { return plot.left + time * scale; }
   [[nodiscard]] double row_top(int worker) const {
@@ -28,8 +28,9 @@ struct SvgLayout {
   [[nodiscard]] Box sum(const Event& event, size_t lane) const;
 };
 
-// Blocks are as wide as their numbers need and rows as high as is readable,
-// but the drawing does not grow beyond a large page: blocks then get thinner.
+// The layout of a chart: blocks as wide as their numbers need and rows high
+// enough to read, within the size of a large page. Larger charts get thinner
+// blocks.
 [[nodiscard]] SvgLayout make_layout(const Chart& chart, bool has_title,
                                     const std::vector<std::string>& row_names);
 

@@ -23,7 +23,7 @@ struct Entry {
   std::string_view words;
 };
 
-// Writes entries from left to right, and remembers how far it came.
+// Writes entries from left to right and keeps track of the right edge.
 class LegendWriter {
  public:
   explicit LegendWriter(const Point& at) : left_(at.x), at_(at) {
@@ -57,7 +57,8 @@ class LegendWriter {
   SvgLegend legend_;
 };
 
-// Whole backwards and input halves share a colour, hence a swatch.
+// The legend entries of one pipe. Whole backwards and input halves have the
+// same colour, so they share an entry.
 std::vector<Entry> pipe_entries(const Chart& chart, int pipe) {
   std::vector<Entry> entries;
   for (const Op op : {Op::kF, Op::kR, Op::kB, Op::kI, Op::kW}) {

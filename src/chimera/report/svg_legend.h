@@ -1,5 +1,6 @@
-// The legend below an SVG drawing: a line of swatches per pipe, aligned as a
-// table, and one for what belongs to no pipe. Only what occurs is explained.
+// The legend below an SVG drawing: a line of colour samples per pipe, aligned
+// as a table, and a line for ops that belong to no pipe. It explains only what
+// the drawing shows.
 #pragma once
 
 #include <string>
@@ -11,14 +12,14 @@ namespace chimera {
 
 struct SvgLegend {
   std::string svg;
-  double right = 0;  // how far it reaches
+  double right = 0;  // x coordinate of its right edge
   double bottom = 0;
 };
 
 [[nodiscard]] SvgLegend make_svg_legend(const Chart& chart, const Point& at);
 
-// How a block or a swatch is filled: its colour, or for recomputation the
-// hatching that svg_hatchings defines.
+// The fill of a block or of a colour sample in the legend: its colour, or for
+// recomputation the hatching that svg_hatchings defines.
 [[nodiscard]] std::string svg_fill(Op op, int pipe);
 
 // Definitions of the hatchings that `chart` needs; empty if none.

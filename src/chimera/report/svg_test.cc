@@ -68,7 +68,7 @@ void expect_inside(const Rect& block, const std::vector<Rect>& rows) {
 }
 
 void expect_apart(const std::vector<Rect>& blocks) {
-  std::map<double, double> right;  // of the last block in the row at y
+  std::map<double, double> right;  // [y]: right edge of the row's last block
   for (const Rect& block : blocks) {
     EXPECT_GT(block.width, 0);
     const auto [row, is_first] = right.try_emplace(block.y, 0);
@@ -111,7 +111,7 @@ TEST(DrawSvg, BlocksLieInTheirRowsAndApart) {
 }
 
 TEST(DrawSvg, BlocksStayApartWhereCoordinatesAreRounded) {
-  // The narrowest plot, divided by 7 and by 11.
+  // A seventh and an eleventh of the plot's width have more than two decimals.
   expect_sound(timeline({"F0 F1 F2 F3 F4 F5 F6"}));
   expect_sound(timeline({"F0 F1 F2 F3 F4 F5 F6 F7 F8 F9 B9"}));
 }
@@ -141,7 +141,7 @@ TEST(DrawSvg, LegendNamesWhatOccurs) {
 }
 
 TEST(DrawSvg, PipesAndDirectionsHaveTheirColours) {
-  std::map<std::string, int> blocks;  // by fill
+  std::map<std::string, int> blocks;  // [fill]: number of blocks
   for (const XmlElement& block : elements(draw_svg(chimera4()), "blocks")) {
     ++blocks[block.attribute("fill")];
   }

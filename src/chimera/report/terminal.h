@@ -1,4 +1,4 @@
-// Colours in a terminal.
+// ANSI colours for a terminal.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace chimera {
 
-// `text` on its paint. Both colours are set, so that it can be read on light
-// and on dark terminals.
+// `text` in the colours of `paint`. Both foreground and background are set, so
+// it is readable on light and on dark terminals.
 [[nodiscard]] std::string painted(std::string_view text, const Paint& paint);
 
-// `text` in a grey that stands back on light and on dark terminals.
+// `text` in a grey that is unobtrusive on light and on dark terminals.
 [[nodiscard]] std::string dimmed(std::string_view text);
 
 }  // namespace chimera

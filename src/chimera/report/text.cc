@@ -14,18 +14,18 @@ namespace chimera {
 
 namespace {
 
-// What all lines of one drawing share.
+// The settings that all lines of one drawing share.
 struct Sheet {
   const Chart& chart;
   TextScale scale;
   bool colour = false;
   int gutter = 0;             // columns left of time 0
-  int last_column = INT_MAX;  // of the axis
+  int last_column = INT_MAX;  // last column of the axis
 };
 
-// A stretch of `width` columns: the label, then `fill`, and a blank at the end
-// of each cell. Without room for a blank there is none: the next block begins
-// with a letter anyhow.
+// `width` columns of a block or gap: the label, then `fill`, and a blank at the
+// end of each cell. A cell of one column has no blank; the next block starts
+// with a letter, so it can still be told apart.
 std::string stretch(const std::string& label, char fill, int width, int cell) {
   std::string text(width, fill);
   if (cell > 1) {
@@ -59,7 +59,7 @@ void append_block(const Sheet& sheet, const Event& block, int width,
     *line += text;
     return;
   }
-  // The blank after the block stays unpainted and parts it from the next.
+  // The blank after the block stays unpainted, to separate it from the next.
   const size_t blank = width > 1 ? 1 : 0;
   text.resize(text.size() - blank);
   *line += painted(text, op_paint(block.action.op, block.action.pipe));
@@ -128,7 +128,7 @@ Sheet make_sheet(const Chart& chart, const TextOptions& options) {
   Sheet sheet{.chart = chart, .scale = {}, .colour = options.colour};
   const size_t last = std::max<size_t>(chart.rows.size(), 1) - 1;
   sheet.gutter = static_cast<int>(fmt::formatted_size("P{} ", last));
-  constexpr int kNarrowest = 10;  // below this a drawing says nothing
+  constexpr int kNarrowest = 10;  // a narrower drawing shows nothing
   int columns = 0;
   if (options.max_columns > 0) {
     columns = std::max(options.max_columns - sheet.gutter, kNarrowest);

@@ -22,7 +22,7 @@ std::string letter(const Chart& chart, Op op) {
 
 std::string op_line(const Chart& chart, bool colour) {
   std::vector<std::string> parts;
-  // With several pipes an op has no one colour; the next line shows them.
+  // With several pipes an op has several colours; the next line shows them.
   const bool paint = colour && chart.pipes.size() == 1;
   for (const Op op : kBlocks) {
     if (!chart.shows_op(op)) continue;

@@ -1,5 +1,5 @@
-// The lines below a text drawing: which letter is which op, which way each
-// pipe goes and which micro-batches go through it.
+// The lines below a text drawing: the letter of each op, the direction of each
+// pipe and the micro-batches that go through it.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace chimera {
 
-// One line, and a second one where there are several pipes.
+// One line, and a second one if there are several pipes.
 [[nodiscard]] std::string text_legend(const Chart& chart, bool colour);
 
 }  // namespace chimera

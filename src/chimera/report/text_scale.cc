@@ -8,17 +8,18 @@ namespace chimera {
 
 namespace {
 
-// A typical block never takes more columns than this for the sake of exact
-// boundaries; nobody reads a drawing that has to be scrolled for them.
+// The most columns a typical block may take so that all blocks start and end on
+// a column: a drawing that has to be scrolled is harder to read than a rounded
+// one.
 constexpr int kWidestTypical = 12;
 
-// "No limit" ends here: far beyond any drawing that is of use, yet one that
-// fits into memory, however long a gap is against a block.
+// The width of "no limit": far beyond any useful drawing, but it fits into
+// memory even if one gap is much longer than the blocks.
 constexpr int kMostColumns = 50000;
 
-// Euclid's algorithm on reals; `dust` is what counts as zero. The remainder
-// nearest to zero is taken, so that a sum of thirds that falls short of a
-// multiple leaves dust, and `b` as it is.
+// Euclid's algorithm on reals; `dust` is the largest value that counts as zero.
+// The remainder nearest to zero is taken, so that a sum of thirds just below a
+// multiple of `b` counts as that multiple.
 double common_divisor(double a, double b, double dust) {
   while (b > dust) {
     const double rest = std::abs(std::remainder(a, b));
@@ -28,8 +29,8 @@ double common_divisor(double a, double b, double dust) {
   return a;
 }
 
-// The largest time of which all boundaries of blocks are multiples; 0 if it
-// is too small to be drawn.
+// The longest time that divides the start and end of every block; 0 if it is
+// too short to be drawn.
 double common_quantum(const Chart& chart) {
   const double dust = 1e-6 * chart.typical;
   double quantum = chart.typical;
@@ -57,7 +58,7 @@ int widest_label(const Chart& chart) {
   return widest;
 }
 
-// How many columns a quantum needs for every label to fit.
+// The number of columns per quantum that gives every label enough room.
 int columns_per_quantum(const Chart& chart, double quantum) {
   int columns = 1;
   for (const ChartRow& row : chart.rows) {
@@ -83,7 +84,7 @@ TextScale scale_of(const Chart& chart, double columns_per_time) {
 TextScale choose_scale(const Chart& chart, int max_columns) {
   if (chart.num_blocks == 0) return {};
   const int limit = max_columns > 0 ? max_columns : kMostColumns;
-  const double most = limit / chart.end;  // per unit of time
+  const double most = limit / chart.end;  // columns per unit of time
   const double quantum = common_quantum(chart);
   if (quantum > 0) {
     const double fitting = std::floor(most * quantum + 1e-6);
@@ -96,11 +97,11 @@ TextScale choose_scale(const Chart& chart, int max_columns) {
       return scale;
     }
   }
-  // Two columns more than a label needs: times that scatter about the typical
-  // one shall keep theirs.
+  // Two columns more than a label needs, so that blocks somewhat shorter than
+  // the typical one keep their labels.
   const double wanted = (widest_label(chart) + 2) / chart.typical;
   TextScale scale = scale_of(chart, std::min(wanted, most));
-  // Blanks between blocks this narrow would read as gaps.
+  // Between blocks this narrow a blank would look like idle time.
   if (scale.columns_per_time * chart.typical < 2) scale.cell = 1;
   return scale;
 }

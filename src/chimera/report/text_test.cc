@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// The rows alone, without worker names, axis and legend.
+// The rows of a drawing without worker names, axis and legend.
 std::vector<std::string> drawn_rows(const Trace& trace,
                                     const TextOptions& options = {}) {
   const std::string text = draw_text(trace, options);
@@ -106,8 +106,8 @@ TEST(DrawText, EqualBlocksStayEqualWhenRounded) {
     trace.events.push_back({.action = {.pipe = 0, .micro = micro},
                             .start = start,
                             .end = start + 1});
-    // Five columns a unit: half of the blocks begin and end between two. The
-    // last gap is there to prevent a common quantum.
+    // At five columns a unit, half of the blocks start and end between two
+    // columns. The different last gap prevents a common quantum.
     start = (start + 1) + (micro == 8 ? 0.7234 : 0.7);
   }
   const std::string row = drawn_rows(trace)[0];

@@ -1,5 +1,5 @@
-// Traces for the tests of this module, written the way the literature prints
-// them: one token per unit of time, `F0` forward, `B2` backward, `--` goes on,
+// Traces for this module's tests, written as papers print them: one token per
+// unit of time, `F0` forward, `B2` backward, `--` the block above continues,
 // `..` idle.
 #pragma once
 
@@ -13,7 +13,8 @@
 
 namespace chimera {
 
-// D = 4, N = 4, backward = two forwards (makespan 16).
+// Chimera with D = 4, N = 4 and a backward as long as two forwards (makespan
+// 16).
 inline const std::vector<std::string> kChimera4 = {
     "F0 F1 .. F2 B2 -- F3 B3 -- .. B0 -- .. .. B1 --",
     ".. F0 F2 F1 F3 .. B2 -- B0 -- B3 -- B1 -- .. ..",
@@ -27,7 +28,8 @@ inline Op op_of(char letter) {
 
 struct TimelineOptions {
   double unit = 1;  // the time of one token
-  // Micro-batches from here on go up pipe 1, the others down pipe 0.
+  // Micro-batches from this number on go through pipe 1, from the last worker
+  // to the first; the others go through pipe 0.
   int first_micro_up = 1000;
 };
 

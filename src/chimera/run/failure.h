@@ -1,24 +1,30 @@
-// What ends a run from inside becomes a sentence and an exit code here, the one
-// place where exceptions of workers are told apart.
+// Exceptions of workers become a kind, a sentence and an exit code here, and
+// nowhere else.
 #pragma once
 
 #include <string>
 
 #include "chimera/base/exit_codes.h"
 #include "chimera/base/result.h"
+#include "chimera/comm/ending.h"
 
 namespace chimera {
 
+[[nodiscard]] ExitCode exit_code_of(FailureKind kind);
+
 struct Failure {
-  ExitCode code = kExitInternal;
+  FailureKind kind = FailureKind::kInternal;
   std::string text;
+
+  [[nodiscard]] ExitCode code() const { return exit_code_of(kind); }
 };
 
-// Of the exception that is being handled: call it in a catch block.
+// The failure behind the exception that is being handled.
+// REQUIRES: called in a catch block.
 [[nodiscard]] Failure current_failure();
 
-// Of mistakes: those of data files, or of checkpoints, where all of them are of
-// that kind; else of usage.
+// The exit code for mistakes: that of their kind if all are of one, else
+// kExitUsage.
 [[nodiscard]] ExitCode exit_code_of(const Diagnostics& errors);
 
 }  // namespace chimera

@@ -17,6 +17,7 @@ std::optional<Diagnostic> find_weights(const std::string& run_dir) {
   std::error_code error;
   if (!std::filesystem::exists(weights, error)) return std::nullopt;
   return Diagnostic{
+      .kind = DiagnosticKind::kCheckpoint,
       .code = "E587",
       .where = run_dir,
       .found = "weights of a run that has ended, but no checkpoint",
@@ -51,7 +52,8 @@ Result<ResumePoint> find_resume_point(const std::string& run_dir) {
   for (const Skipped& skipped : newest.skipped) {
     errors.insert(errors.end(), skipped.reasons.begin(), skipped.reasons.end());
   }
-  errors.push_back({.code = "E587",
+  errors.push_back({.kind = DiagnosticKind::kCheckpoint,
+                    .code = "E587",
                     .where = checkpoints_path(run_dir),
                     .found = "no checkpoint",
                     .needed = "is sound",

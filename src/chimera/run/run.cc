@@ -51,8 +51,8 @@ ExitCode train_here(RunWriter& writer, const RunSetup& setup, Flights& flights,
     const Failure failure = current_failure();
     observer.say("error: " + failure.text + "\n");
     flights.write(setup.config.run.dir, {}, failure.text);
-    writer.fail(failure.code);
-    return failure.code;
+    writer.fail(failure.code());
+    return failure.code();
   }
 }
 

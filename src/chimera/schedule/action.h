@@ -1,5 +1,5 @@
-// The alphabet of a schedule. One action has one meaning, wherever it stands;
-// no flag elsewhere changes it.
+// The actions of a schedule. An action has one meaning wherever it stands in a
+// list; no flag elsewhere changes it.
 #pragma once
 
 #include <cstdint>
@@ -8,35 +8,36 @@
 namespace chimera {
 
 enum class Op : std::uint8_t {
-  // Compute.
+  // Compute:
   kF,  // forward of a stage
   kB,  // whole backward (input half, then weight half)
   kI,  // input-gradient half of the backward
   kW,  // weight-gradient half of the backward
-  kU,  // update of a stage's weights; waits for the sums of its groups, and
-       // for the vote if its worker has started it earlier in the list
-  // Added by lowering.
+  // Update of a stage's weights: waits for the sums of its groups, and for the
+  // vote if N stands before it in its list.
+  kU,
+  // Added by lowering:
   kR,   // recompute a forward; needs no gradient, so it may run early
   kRF,  // post the receive of an activation; never blocks
   kRB,  // post the receive of a gradient; never blocks
   kSF,  // send an activation; may block until the receive is posted
   kSB,  // send a gradient; may block until the receive is posted
   kG,   // start the gradient sum of a group
-  kN,   // start the step's vote, once this worker's sums are complete
+  kN,   // start the step's vote once this worker's sums are complete
 };
 inline constexpr int kNumOps = 12;
 
 inline constexpr int kNone = -1;
 
-// Fields that an op does not use hold kNone. A message names its own side's
-// stage: RF stage 1 receives what SF stage 0 sent.
+// One action. Fields that its op does not use hold kNone. A message names the
+// stage at its own end: RF stage 1 receives what SF stage 0 sent.
 struct Action {
   Op op = Op::kF;
   std::uint8_t part = 0;  // 0 or 1 in backward halving, else 0
-  std::int16_t step = 0;  // offset <= 0 against the round that runs it
+  std::int16_t step = 0;  // step offset <= 0 relative to the round that runs it
   std::int32_t pipe = kNone;
   std::int32_t stage = kNone;
-  std::int32_t micro = kNone;  // counts over all pipes
+  std::int32_t micro = kNone;  // numbered over all pipes
   std::int32_t peer = kNone;   // RF RB SF SB: the worker at the other end
   std::int32_t group = kNone;  // G: index into Schedule::groups
 
@@ -48,11 +49,11 @@ struct Action {
 [[nodiscard]] constexpr bool is_backward(Op op) {
   return op == Op::kB || op == Op::kI || op == Op::kW;
 }
-// Sends the gradient on: what the stage below waits for.
+// True if the op produces the input gradient that the stage below waits for.
 [[nodiscard]] constexpr bool gives_gradient(Op op) {
   return op == Op::kB || op == Op::kI;
 }
-// Completes the weight gradient: what the sum waits for.
+// True if the op completes the weight gradient that the gradient sum waits for.
 [[nodiscard]] constexpr bool gives_weight_gradient(Op op) {
   return op == Op::kB || op == Op::kW;
 }
@@ -65,7 +66,7 @@ struct Action {
 [[nodiscard]] constexpr bool is_message(Op op) {
   return is_receive(op) || is_send(op);
 }
-// Occupies its worker for a time.
+// True if the op occupies its worker for some time.
 [[nodiscard]] constexpr bool is_compute(Op op) {
   return op == Op::kF || op == Op::kR || op == Op::kU || is_backward(op);
 }

@@ -34,8 +34,9 @@ class AsapPass {
       advance(worker);
     }
     CHIMERA_CHECK_EQ(times_.order.size(), num_actions(schedule_));
-    // The walk above is one valid order; sorting it by start is another, as
-    // nothing starts before what it waits for, and equal starts keep theirs.
+    // The walk above is one valid order. Sorting it by start gives another:
+    // nothing starts before what it waits for, and equal starts keep their
+    // order.
     std::stable_sort(
         times_.order.begin(), times_.order.end(),
         [&](const Place& a, const Place& b) { return start(a) < start(b); });
@@ -43,7 +44,7 @@ class AsapPass {
   }
 
  private:
-  // What an action makes for another stage: an activation or a gradient.
+  // The result of an action for another stage: an activation or a gradient.
   struct Made {
     bool done = false;
     int step = 0;
@@ -67,7 +68,7 @@ class AsapPass {
       const Action& action = list[position];
       double ready = free_at_[worker];
       const size_t needed = index_.needed_by(action);
-      // From another round: there already.
+      // Results of another round are available already.
       if (needed != MicroIndex::kNothing && made_[needed].step == action.step) {
         if (!made_[needed].done) {
           made_[needed].waiting_worker = worker;

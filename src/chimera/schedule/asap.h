@@ -1,6 +1,6 @@
-// The as-soon-as-possible pass: when every action of a compute-only schedule
-// would start and end with free messages. Lowering uses it to order posts and
-// to see where idle time is left.
+// The as-soon-as-possible pass: when each action of a compute-only schedule
+// starts and ends if messages take no time. Lowering uses it to order posts and
+// to find idle time.
 #pragma once
 
 #include <vector>
@@ -12,18 +12,19 @@ namespace chimera {
 
 struct Place {
   int worker = 0;
-  int position = 0;  // in the worker's list
+  int position = 0;  // index in the worker's list
 };
 
 struct AsapTimes {
   std::vector<std::vector<double>> start;  // [worker][position]
   std::vector<std::vector<double>> end;
-  std::vector<Place> order;  // all actions by start, dependencies first
+  // All actions by start, each after what it depends on.
+  std::vector<Place> order;
 };
 
-// One round of the lists; what another round of an asynchronous schedule has
-// produced counts as there already.
-// REQUIRES: `schedule` is compute-only and validates clean.
+// The times of one round of the lists. Results of earlier rounds (asynchronous
+// schedules) count as available from the beginning.
+// REQUIRES: `schedule` is compute-only and valid.
 [[nodiscard]] AsapTimes asap(const Schedule& schedule, const Costs& costs);
 
 }  // namespace chimera

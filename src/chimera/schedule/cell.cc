@@ -29,12 +29,12 @@ std::optional<Op> parse_op(std::string_view name) {
 
 namespace {
 
-// Eats from the front of a cell; once anything is wrong, ok stays false.
+// Reads a cell from left to right; once anything is wrong, ok stays false.
 class CellReader {
  public:
   explicit CellReader(std::string_view text) : rest_(text) {}
 
-  // A number if one stands here, else kNone.
+  // Reads a number; kNone if there is none.
   int number(int most = std::numeric_limits<int>::max()) {
     if (rest_.empty() || rest_[0] < '0' || rest_[0] > '9') return kNone;
     int value = 0;
@@ -57,7 +57,7 @@ class CellReader {
     return found.value_or(Op::kF);
   }
 
-  // The number behind `mark`; `absent` if the mark does not stand here.
+  // Reads the number after `mark`; `absent` if the mark is not there.
   int marked(char mark, int absent,
              int most = std::numeric_limits<int>::max()) {
     if (rest_.empty() || rest_[0] != mark) return absent;

@@ -1,4 +1,4 @@
-// An action as a short word, for the sched and csv formats and for messages.
+// An action as a short word, in the sched and csv formats and in messages.
 //
 //   cell   := [number] op [micro] ["." part] ["@" pipe] [">" peer | "<" peer]
 //             ["~" lag]
@@ -6,8 +6,8 @@
 //   op     := F B I W U R RF RB SF SB G N
 //   lag    := how many steps the action lags behind its round (-step)
 //
-// Parts that are 0 or absent are left out: 0F0, 3B2@1, 3B2.1@1, 1RF0<0, 0SF0>1,
-// 2G, 3U, 0B1~3, N.
+// Fields that are 0 or absent are left out: 0F0, 3B2@1, 3B2.1@1, 1RF0<0,
+// 0SF0>1, 2G, 3U, 0B1~3, N.
 #pragma once
 
 #include <optional>
@@ -20,11 +20,11 @@ namespace chimera {
 
 [[nodiscard]] std::string to_cell(const Action& action);
 
-// nullopt if `text` is not a cell, or a number in it does not fit its field.
-// Whether the fields make sense together is for validate to say.
+// The action that `text` spells; nullopt if it is not a cell or a number does
+// not fit its field. validate decides whether the fields make sense together.
 [[nodiscard]] std::optional<Action> parse_cell(std::string_view text);
 
-// By name; nullopt if there is none.
+// The op of that name; nullopt if there is none.
 [[nodiscard]] std::optional<Op> parse_op(std::string_view name);
 
 }  // namespace chimera

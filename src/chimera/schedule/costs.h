@@ -1,5 +1,6 @@
-// What actions, messages and sums cost. Times are in whatever unit the caller
-// uses throughout (the command line's units, or seconds from a profile).
+// Times and bytes of actions, messages and gradient sums. The caller chooses
+// the unit of time (abstract units on the command line, seconds in a profile)
+// and uses it throughout.
 #pragma once
 
 #include <optional>
@@ -18,12 +19,12 @@ struct StageCosts {
   double gradient_bytes = 0;
   double optimizer_bytes = 0;
   double activation_bytes = 0;  // of one micro-batch
-  double boundary_bytes = 0;    // the tensor between this stage and the next
+  double boundary_bytes = 0;    // of the tensor between this stage and the next
 
   bool operator==(const StageCosts&) const = default;
 };
 
-// Of each round of a gradient sum, where it differs from a message's.
+// Costs of one round of a gradient sum, if they differ from a message's.
 struct SumCosts {
   double latency = 0;
   double time_per_byte = 0;
@@ -33,25 +34,26 @@ struct SumCosts {
 
 struct Costs {
   std::vector<StageCosts> stages;
-  double latency = 0;        // of every message between two workers
-  double time_per_byte = 0;  // of every directed link; 0 = free
-  // A worker that sends does nothing else until its bytes are on the way.
+  double latency = 0;        // of each message between two workers
+  double time_per_byte = 0;  // of each directed link; 0 = free
+  // True: a worker that sends does nothing else until its bytes have left.
   bool blocking_sends = false;
-  // The time of one group's sum; where absent, Rabenseifner's formula over the
-  // stage's gradient bytes and `sums`, or where that is absent too, latency and
-  // time_per_byte of a message.
+  // The time of one group's sum. If absent: Rabenseifner's formula over the
+  // stage's gradient bytes with `sums`, or, if that is absent too, with latency
+  // and time_per_byte of a message.
   std::optional<double> sum_time;
   std::optional<SumCosts> sums = {};
-  // Of the weight that the first and the last stage share: its gradient, which
-  // has a sum of its own, and its update. Not part of those stages' numbers.
+  // The weight that the first and the last stage share: its gradient bytes,
+  // which have a separate sum, and its update. Not included in those stages'
+  // costs.
   double tied_bytes = 0;
   double tied_update = 0;
 
   bool operator==(const Costs&) const = default;
 };
 
-// The command line's time flags: all of one D-th of the model, so a chunk
-// takes 1/chunks of it.
+// The command line's time flags. All are times of one D-th of the model, so a
+// chunk takes 1/chunks of them.
 struct UniformTimes {
   double forward = 1;
   double backward = 2;
@@ -68,13 +70,13 @@ struct UniformTimes {
 [[nodiscard]] double compute_time(const Costs& costs, const Action& action,
                                   int parts);
 
-// Rabenseifner's sum of `bytes` over `ranks`: 2 log2(r) latencies and 2 (r-1)/r
-// of the bytes. 0 for one rank.
+// Rabenseifner's all-reduce of `bytes` over `ranks` = r: 2 log2(r) latencies
+// and 2 (r-1)/r times the bytes. 0 for one rank.
 [[nodiscard]] double rabenseifner_time(const SumCosts& costs, double ranks,
                                        double bytes);
 
-// The time of one sum of `group` once its last member has started it. A group
-// with a single holder over all copies is free.
+// The time of one sum of `group`, counted from the start by its last member. 0
+// for a group with a single holder over all copies.
 [[nodiscard]] double sum_time(const Costs& costs, const Schedule& schedule,
                               const SumGroup& group);
 

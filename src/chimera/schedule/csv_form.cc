@@ -1,5 +1,5 @@
-// The csv form: one row a worker, one cell an action, no header. Placement and
-// counts are read off the cells.
+// The csv form: one row per worker, one cell per action, no header. Placement
+// and counts are inferred from the cells.
 #include <algorithm>
 #include <cstdint>
 #include <set>
@@ -26,7 +26,7 @@ std::string to_csv(const Schedule& schedule) {
 
 namespace {
 
-// The schedule whose lists are read, with what the lists imply filled in.
+// Completes a schedule of which only the lists are known.
 class CsvInference {
  public:
   CsvInference(Schedule schedule, std::string file_name)
@@ -37,8 +37,9 @@ class CsvInference {
     schedule_.depth = static_cast<int>(schedule_.actions.size());
     schedule_.placement.workers = schedule_.depth;
     const Counts counts = named_counts();
-    // Each stage of each pipe needs a cell, and each micro-batch does, so a
-    // file cannot claim more. (A cell may name a pipe alone, or a stage.)
+    // Every stage of every pipe and every micro-batch needs a cell, so claims
+    // beyond the number of cells are refused before anything is allocated. (A
+    // cell may name a pipe alone, or a stage.)
     const auto cells = static_cast<std::int64_t>(num_actions(schedule_));
     if (std::max({counts.pipes, counts.stages, counts.pipes * counts.stages,
                   counts.micros}) > cells) {
@@ -58,7 +59,8 @@ class CsvInference {
   }
 
  private:
-  // One more than the highest number; a cell may name the highest int.
+  // One more than the highest number of each kind, in 64 bits because a cell
+  // may name the highest int.
   struct Counts {
     std::int64_t pipes = 0;
     std::int64_t stages = 0;
@@ -85,8 +87,8 @@ class CsvInference {
     return {.code = "E107", .where = file_, .found = found, .needed = needed};
   }
 
-  // Off any action of a stage: forwards, and in lowered lists the updates of
-  // pipes that no micro-batch goes through.
+  // Takes the holder of a stage from any action on it: forwards, and in lowered
+  // lists also the updates of pipes without micro-batches.
   void infer_placement(int pipes, int stages) {
     std::vector<std::vector<int>>& worker_of = schedule_.placement.worker_of;
     worker_of.assign(pipes, std::vector<int>(stages, kNone));
@@ -100,7 +102,8 @@ class CsvInference {
     for (int pipe = 0; pipe < pipes; ++pipe) {
       for (int stage = 0; stage < stages; ++stage) {
         int& holder = worker_of[pipe][stage];
-        // An idle pipe's stage without an update of its own shares another's.
+        // A stage of an idle pipe without an update shares its holder with pipe
+        // 0.
         if (holder == kNone) holder = worker_of[0][stage];
         if (holder != kNone || errors_.size() >= 100) continue;
         errors_.push_back(
@@ -111,7 +114,8 @@ class CsvInference {
     }
   }
 
-  // Updates inside the step, or work that lags, are the asynchronous schemes'.
+  // Recognises the asynchronous schemes by updates within the step or by
+  // actions that lag.
   void infer_scheme() {
     const bool lowered = is_lowered(schedule_);
     bool every_micro = false;
@@ -131,9 +135,10 @@ class CsvInference {
     schedule_.updates = updates_of(schedule_.scheme);
   }
 
-  // A lowered list starts sums by number: those of the placement, then the
-  // tied one. Sums of stages with one holder mean that there are copies; how
-  // many, the cells do not say.
+  // Rebuilds the sum groups, which a lowered list names by number: those of the
+  // placement first, then the tied one. A sum of a stage with one holder
+  // implies data-parallel copies, but the cells do not tell how many: 2 is
+  // assumed.
   void infer_groups() {
     if (!is_lowered(schedule_)) return;
     std::set<int> numbers;
@@ -169,7 +174,7 @@ Result<Schedule> parse_csv(std::string_view text,
     ActionList& list = schedule.actions.emplace_back();
     for (const std::string_view field : split(row, ',')) {
       const std::string_view cell = trim(field);
-      if (cell.empty()) continue;  // an idle slot, as torch writes them
+      if (cell.empty()) continue;  // an idle slot, as torch writes it
       if (const std::optional<Action> action = parse_cell(cell)) {
         list.push_back(*action);
       } else if (errors.size() < 100) {

@@ -14,9 +14,9 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The best way to cut the first layers into stages, for every number of both.
-// A stage above `limit` is not allowed; `join` puts the last stage's cost to
-// those before it.
+// The best cut of the first n layers into k stages, for all n and k, by dynamic
+// programming. No stage may cost more than `limit`; `join` combines the cost of
+// the last stage with the value of those before it.
 class BestCut {
  public:
   template <class Join>
@@ -62,8 +62,8 @@ class BestCut {
   }
 
   int layers_;
-  std::vector<double> value_;  // (stages + 1, layers + 1)
-  std::vector<int> last_;      // the last stage's first layer
+  std::vector<double> value_;  // [stages + 1, layers + 1]
+  std::vector<int> last_;      // first layer of the last stage
 };
 
 bool ascends_from_0(std::span<const int> cut) {
@@ -72,7 +72,7 @@ bool ascends_from_0(std::span<const int> cut) {
              cut.end();
 }
 
-// "0, 3, 5", not longer than a message can bear.
+// The cut as "0, 3, 5", shortened to fit a message.
 std::string shown_list(std::span<const int> cut) {
   std::vector<std::string> words;
   for (const int layer : cut) words.push_back(std::to_string(layer));
@@ -97,8 +97,11 @@ Diagnostics check_cut(std::span<const int> cut, int stages, int layers) {
   Diagnostics found;
   const auto refuse = [&](const char* code, std::string what,
                           std::string needed, std::string hint) {
-    found.push_back({code, "schedule.cut", std::move(what), std::move(needed),
-                     std::move(hint)});
+    found.push_back({.code = code,
+                     .where = "schedule.cut",
+                     .found = std::move(what),
+                     .needed = std::move(needed),
+                     .hint = std::move(hint)});
   };
   const std::string all = "the model's " + std::to_string(layers) + " layers";
   if (stages > layers) {

@@ -10,7 +10,7 @@
 namespace chimera {
 namespace {
 
-// (dearest stage, sum of squares)
+// (cost of the most expensive stage, sum of squares)
 std::pair<double, double> judge(const std::vector<double>& costs,
                                 const std::vector<int>& cut) {
   std::pair<double, double> found = {0, 0};
@@ -25,7 +25,7 @@ std::pair<double, double> judge(const std::vector<double>& costs,
   return found;
 }
 
-// Every subset of the places between layers.
+// The best value over every possible cut.
 std::pair<double, double> best_by_trying_all(const std::vector<double>& costs,
                                              int stages) {
   std::pair<double, double> best = {1e300, 1e300};

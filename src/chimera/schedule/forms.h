@@ -1,6 +1,6 @@
-// A schedule as text, out and in. docs/schedule_format.md describes the
-// formats; every reader is bounded by the size of what it reads, whatever
-// counts the text claims, and reports all mistakes it can find at once.
+// Text forms of a schedule, written and read; docs/schedule-format.md describes
+// them. Every reader's memory is bounded by the size of the text, whatever
+// counts the text claims, and every reader reports all mistakes it finds.
 #pragma once
 
 #include <string>
@@ -11,31 +11,30 @@
 
 namespace chimera {
 
-// design 6.2: format "chimera-schedule-1".
+// JSON, format "chimera-schedule-1".
 [[nodiscard]] std::string to_json(const Schedule& schedule);
 [[nodiscard]] Result<Schedule> parse_json(std::string_view text,
                                           const std::string& file_name);
 
-// The round-trip text: one line per fact, one line per worker.
+// sched, which round-trips: one line per fact, one line per worker.
 [[nodiscard]] std::string to_sched(const Schedule& schedule);
 [[nodiscard]] Result<Schedule> parse_sched(std::string_view text,
                                            const std::string& file_name);
 
-// One row a worker, one cell an action (cell.h). Says nothing of scheme, width
-// and groups. Reading gives the groups that the placement needs, width 2 where
-// stages with one holder are summed, and the scheme "custom", or that of
-// PipeDream's two whose updates the cells show.
+// csv: one row per worker, one cell per action (cell.h), without scheme, width
+// and groups. Reading infers them: the groups that the placement needs, width 2
+// if stages with one holder are summed, and the scheme "custom", or the
+// PipeDream variant whose updates the cells show.
 [[nodiscard]] std::string to_csv(const Schedule& schedule);
 [[nodiscard]] Result<Schedule> parse_csv(std::string_view text,
                                          const std::string& file_name);
 
-// What torch.distributed.pipelining's _load_csv reads (compute-only form).
-// Refused where torch has no word for it: a stage on several workers, backward
-// parts, updates inside the list.
+// The compute-only csv that torch.distributed.pipelining's _load_csv reads.
+// Refused if torch cannot express the schedule: a stage on several workers,
+// backward parts, updates inside the list.
 [[nodiscard]] Result<std::string> to_torch_csv(const Schedule& schedule);
 
-// Whichever of json, sched and csv `text` is, told by its first character or
-// word.
+// Reads json, sched or csv, recognised by the first character or word.
 [[nodiscard]] Result<Schedule> parse_schedule(std::string_view text,
                                               const std::string& file_name);
 

@@ -10,7 +10,7 @@
 namespace chimera {
 namespace {
 
-// Every scheme, small, compute-only and lowered in two ways.
+// Small schedules of every scheme, compute-only and lowered in two ways.
 std::vector<Schedule> samples() {
   std::vector<Schedule> schedules;
   for (const Scheme& scheme : schemes()) {
@@ -34,7 +34,7 @@ std::vector<Schedule> samples() {
                                            .micros = 6,
                                            .scale = Scale::kHalving})
                                 .value()));
-  // Pipes that no micro-batch goes through.
+  // Schedules with pipes that no micro-batch goes through.
   for (const char* scheme : {"chimera", "gems"}) {
     const Schedule schedule =
         make_schedule({.scheme = scheme, .depth = 4, .micros = 1}).value();
@@ -102,7 +102,7 @@ TEST(Forms, ErrorsNameFileAndLine) {
             "stage, op, micro-batch, like 3B2@1");
 }
 
-// The highest number that a cell can name, where it is one more than it may be.
+// A cell may name the highest int, of which one more is not an int.
 TEST(Forms, CsvNamesNoMoreThanItHolds) {
   for (const char* cell :
        {"0F0@2147483647", "2147483647F0", "0F2147483647", "F0@2147483647",
@@ -139,7 +139,8 @@ TEST(Cell, RefusesWhatIsNoCell) {
   for (const char* text :
        {"", "F", "0", "0f0", "0Q0", "0F0@", "0F0.", "0F0>1", "0F-1", "-1F0",
         "0F0 ", "0F0~", "0F99999999999", "0F0.999", "0F0~99999", "NN"}) {
-    if (std::string_view(text) == "F") continue;  // fields are validate's
+    // Checked by validate, not by readers.
+    if (std::string_view(text) == "F") continue;
     EXPECT_FALSE(parse_cell(text)) << text;
   }
 }

@@ -7,7 +7,7 @@
 namespace chimera {
 namespace {
 
-// The R of a micro-batch that has one takes the place of its F.
+// [cell]: the micro-batch is recomputed, so it is held from its R, not its F.
 std::vector<bool> recomputed_cells(const Schedule& schedule,
                                    const MicroIndex& index) {
   std::vector<bool> recomputed(index.cells(), false);
@@ -33,8 +33,8 @@ std::vector<double> peak_held(const Schedule& schedule) {
   };
   std::vector<double> peaks;
   for (const ActionList& list : schedule.actions) {
-    // Work in flight from earlier steps: one for every step by which the end
-    // of a micro-batch lags behind its beginning.
+    // Micro-batches in flight from earlier steps: one for every step by which
+    // the last backward lags behind the forward.
     int held = 0;
     for (const Action& action : list) {
       if (begins(action)) held += action.step;

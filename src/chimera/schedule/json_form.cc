@@ -1,4 +1,4 @@
-// Writing the JSON form of design 6.2. Reading it: json_reader.cc.
+// Writes the JSON form (docs/schedule-format.md); json_reader.cc reads it.
 #include "chimera/base/text.h"
 #include "chimera/schedule/forms.h"
 
@@ -12,7 +12,8 @@ void add_field(std::string& out, std::string_view name, int value) {
   out += std::to_string(value);
 }
 
-// Fields that an action does not have are left out; part and step where 0.
+// Writes one action without the fields it does not have; part and step are left
+// out if 0.
 void add_action(std::string& out, const Action& action) {
   out += "{\"op\":\"";
   out += op_name(action.op);

@@ -1,4 +1,4 @@
-// Reading the JSON form of design 6.2.
+// Reads the JSON form (docs/schedule-format.md).
 #include "chimera/base/json_reader.h"
 
 #include <limits>
@@ -51,7 +51,7 @@ const std::vector<std::string>& top_keys() {
   return kKeys;
 }
 
-// The number, or kNone (recorded) if it lies outside.
+// Reads a number; kNone (and a recorded mistake) if it is out of range.
 int ScheduleReader::bounded(const std::string& name, int least, int most) {
   const std::optional<int> value = json_.integer(name);
   if (!value) return kNone;
@@ -184,7 +184,7 @@ void ScheduleReader::read_group() {
   schedule_.groups.push_back(std::move(group));
 }
 
-// What is missing, and counts that contradict what is there.
+// Records missing keys, and counts that contradict the lists.
 void ScheduleReader::check_whole() {
   for (const char* key :
        {"format", "scheme", "depth", "micros", "placement", "actions"}) {

@@ -54,8 +54,8 @@ class Lowering {
     if (!asynchronous_) start_sums(place.worker, place.position);
   }
 
-  // Before the first backward part, and free-standing: it needs no gradient,
-  // so it runs while the gradient is still on its way.
+  // Emits R before the first backward part. R is a separate action because it
+  // needs no gradient: it runs while the gradient is still in flight.
   void emit_recompute(const Action& backward, ActionList& list) {
     const size_t cell =
         MicroIndex(source_).cell(backward.stage, backward.micro);
@@ -67,9 +67,9 @@ class Lowering {
     list.push_back(recompute);
   }
 
-  // Appending the post to the receiver at the moment the producer is placed
-  // keeps both lists in one global order, so that the lists finish even if
-  // every send blocks until its receive is posted.
+  // Appends the send to its worker and the post to the receiver when the
+  // producer is placed. Both lists then follow one global order, so they finish
+  // even if every send blocks until its receive is posted.
   void emit_messages(const Action& action, int worker) {
     int next = kNone;
     if (action.op == Op::kF && action.stage + 1 < source_.stages()) {
@@ -92,8 +92,9 @@ class Lowering {
     lowered_.actions[worker].push_back(send);
   }
 
-  // An asynchronous scheme updates many times a step; with several copies each
-  // update has its own sum. Its one pipe makes the group's number the stage's.
+  // Emits the sum of one update: an asynchronous scheme updates many times a
+  // step, and with several copies each update needs a sum. Such schemes have
+  // one pipe, so the group's number is the stage's.
   void emit_asynchronous_sum(const Action& update, ActionList& list) {
     if (lowered_.groups.empty()) return;
     list.push_back({.op = Op::kG,
@@ -102,7 +103,7 @@ class Lowering {
                     .group = update.stage});
   }
 
-  // Every planned sum that may start once `position` is done.
+  // Emits every planned sum that may start once `position` is done.
   void start_sums(int worker, int position) {
     const std::vector<PlannedSum>& sums = sums_.by_worker[worker];
     size_t& next = next_sum_[worker];
@@ -112,7 +113,7 @@ class Lowering {
     }
   }
 
-  // After all compute: sums of workers that had none, vote and updates.
+  // Ends the lists: remaining sums, then vote and updates.
   void close_step() {
     const Action vote{.op = Op::kN};
     const std::vector<std::vector<Member>> updates = updates_by_worker();
@@ -128,8 +129,8 @@ class Lowering {
     }
   }
 
-  // One update per stage that a worker holds (its pipes share it), in the
-  // order in which their sums complete.
+  // The stages to update, per worker, in the order in which their sums
+  // complete. Pipes that share a stage on a worker share its update.
   [[nodiscard]] std::vector<std::vector<Member>> updates_by_worker() const {
     std::vector<std::vector<Member>> held(source_.workers());
     for (int pipe = 0; pipe < source_.pipes(); ++pipe) {

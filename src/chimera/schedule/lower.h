@@ -1,5 +1,12 @@
-// Lowering: from who computes what to everything a worker does. A pass over
-// plain data; the runtime then only walks its list and decides nothing.
+// Lowering: turns a compute-only schedule into everything a worker does,
+// message by message. It is a pass over plain data; the runtime then walks the
+// lists and decides nothing.
+//
+// Invariant: a lowered schedule finishes even if every send blocks until its
+// receive is posted and every worker's sums complete in the order in which it
+// started them. Lowering ensures it by placing posts and sends in one global
+// order of the actions, and sums in one global order of the groups; validate
+// proves it.
 #pragma once
 
 #include <array>
@@ -15,10 +22,11 @@ namespace chimera {
 
 // When the gradient sum of a stage starts.
 enum class Sync {
-  kEagerOpt,  // right after its last backward, if every holder still idles
-              // before its own last compute (Chimera's eager-sync-opt)
-  kEager,     // right after its last backward
-  kEnd,       // after all compute
+  // Right after its last backward, if every holder still idles before its last
+  // compute (Chimera's eager-sync-opt).
+  kEagerOpt,
+  kEager,  // right after its last backward
+  kEnd,    // after all compute
 };
 
 inline constexpr auto kSyncNames =
@@ -28,28 +36,29 @@ constexpr Names names_of(Sync) { return kSyncNames; }
 struct LowerOptions {
   Sync sync = Sync::kEagerOpt;
   bool recompute = false;
-  // The first and last stage share a weight (tied embeddings): one more group.
+  // True: the first and the last stage share a weight (tied embeddings), which
+  // is summed by one more group.
   bool tied = false;
-  // U waits for the vote (clipping, skip-on-NaN, recovery): the vote then
-  // stands before the updates, else after them.
+  // True: updates wait for the vote (clipping, skip on NaN, recovery), and N
+  // stands before them in the lists. False: N stands after them.
   bool vote_gates_update = false;
-  // For the as-soon-as-possible pass that orders posts and finds idle time;
-  // unit costs (F = I = W = 1) where null.
+  // Costs for the as-soon-as-possible pass that orders posts and finds idle
+  // time; null: unit costs (F = I = W = 1).
   const Costs* costs = nullptr;
 };
 
-// REQUIRES: `schedule` is compute-only and validates clean.
-// ENSURES: the result validates clean.
+// The lowered form of `schedule`. REQUIRES: `schedule` is compute-only and
+// valid. ENSURES: the result is valid.
 [[nodiscard]] Schedule lower(const Schedule& schedule,
                              const LowerOptions& options = {});
 
-// `schedule` lowered (unless it is already), proven, and held to the cap; or
-// every violation.
+// `schedule` lowered (unless it is already), validated, and checked against the
+// cap; or every violation.
 [[nodiscard]] Result<Schedule> lower_checked(const Schedule& schedule,
                                              const LowerOptions& options,
                                              std::optional<double> cap);
 
-// The compute actions alone of a synchronous lowered schedule.
+// The compute actions of a synchronous lowered schedule, without the rest.
 [[nodiscard]] Schedule compute_only(const Schedule& lowered);
 
 }  // namespace chimera

@@ -28,7 +28,7 @@ Schedule chimera_of(int depth, int micros, int pipes = 2, int width = 1) {
       .value();
 }
 
-// Stages whose sum starts before its worker's last compute.
+// Stages whose sum starts before their worker's last compute.
 std::set<int> eager_stages(const Schedule& lowered) {
   std::set<int> stages;
   for (const ActionList& list : lowered.actions) {
@@ -53,7 +53,7 @@ TEST(Lower, SmallestPipe) {
 }
 
 TEST(Lower, EagerOptIsThePapersRule) {
-  // Stages D/2+1 .. D-1, on both of their workers.
+  // Stages D/2+1 to D-1, on both of their workers.
   for (const int depth : {4, 6, 8, 16, 32}) {
     for (const int units : {1, 2, 3}) {
       std::set<int> expected;
@@ -98,7 +98,7 @@ TEST(Lower, GroupsSpanHoldersAndCopies) {
 }
 
 TEST(Lower, OneUpdatePerStageEvenIfPipesShareIt) {
-  // With odd D the middle worker of GEMS holds one stage of both pipes.
+  // With odd D, the middle worker of GEMS holds one stage for both pipes.
   const Schedule lowered =
       lower(make_schedule({.scheme = "gems", .depth = 3, .micros = 2}).value());
   EXPECT_TRUE(cells(lowered.actions[1]).ends_with("1G 1U N"))

@@ -1,6 +1,6 @@
-// Dense numbers for what passes between stages: the activation that (stage,
-// micro) makes, and the gradient that (stage, micro, part) makes. A micro-batch
-// has one pipe, so the pipe is not part of the number.
+// Dense numbers for the values that pass between stages: the activation of
+// (stage, micro) and the gradient of (stage, micro, part). A micro-batch goes
+// through one pipe, so the pipe is not part of the number.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@ class MicroIndex {
         micros_(schedule.micros),
         parts_(schedule.parts) {}
 
-  // How many numbers there are.
+  // The number of values.
   [[nodiscard]] size_t size() const { return cells() * (1 + parts_); }
-  // How many (stage, micro) there are; their own dense number.
+  // The number of (stage, micro) pairs, which are called cells.
   [[nodiscard]] size_t cells() const {
     return static_cast<size_t>(stages_) * micros_;
   }
@@ -35,9 +35,9 @@ class MicroIndex {
     return cells() + cell(stage, micro) * parts_ + part;
   }
 
-  // What a compute action makes for a neighbouring stage, and what it needs
-  // from one; kNothing where there is none. The last stage's backward needs
-  // its own forward, which its own list gives it.
+  // The value that a compute action produces for a neighbouring stage, and the
+  // one it needs from a neighbour; kNothing if there is none. The last stage's
+  // backward needs only its forward, which its worker's list ensures.
   [[nodiscard]] size_t made_by(const Action& action) const {
     if (action.op == Op::kF) return activation(action.stage, action.micro);
     if (!gives_gradient(action.op)) return kNothing;

@@ -1,4 +1,4 @@
-// The sched form: facts by line, blank lines and # comments ignored.
+// The sched form: one fact per line; blank lines and # comments are ignored.
 //
 //   chimera-schedule-1
 //   scheme chimera
@@ -76,7 +76,8 @@ class SchedReader {
 
   void refuse(const char* code, const std::string& found,
               const std::string& needed, const std::string& hint = "") {
-    if (errors_.size() >= kEnough) return;  // a line may have thousands
+    // A line may have thousands of mistakes.
+    if (errors_.size() >= kEnough) return;
     errors_.push_back({.code = code,
                        .where = file_ + ":" + std::to_string(line_),
                        .found = found,
@@ -86,7 +87,8 @@ class SchedReader {
 
   void read_line(std::string_view line);
   void read_fact(const std::string& word, std::string_view value);
-  // `word` number: rest. The number must count up; true if it does.
+  // Checks the number in "`word` number: rest". True if it is one more than the
+  // last one.
   bool counts_up(const std::string& word, std::string_view number,
                  size_t expected);
   void read_pipe(std::string_view rest);

@@ -1,6 +1,6 @@
-// The central value of the project: who holds which stage, and who does what
-// in which order. Everything before it (specs, schemes, files) makes one;
-// everything after it (validate, lower, simulate, exec, report) only reads it.
+// The central value of the project: which worker holds which stage, and what
+// each worker does in which order. Specs, schemes and files produce a Schedule;
+// validate, lower, simulate, exec and report only read it.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace chimera {
 
-// Which worker holds which stage of which pipe. A pipe is one full copy of the
+// The worker of each stage of each pipe. A pipe is one full sequence of the
 // stages; a micro-batch goes through exactly one pipe.
 struct Placement {
   int workers = 0;
@@ -27,7 +27,7 @@ struct Placement {
   bool operator==(const Placement&) const = default;
 };
 
-// One holder of a stage.
+// One stage of one pipe, as a member of a SumGroup.
 struct Member {
   int pipe = 0;
   int stage = 0;
@@ -35,8 +35,8 @@ struct Member {
   auto operator<=>(const Member&) const = default;
 };
 
-// Holders whose gradients are added up. With width W a group spans the same
-// members of all W copies.
+// Holders of one stage, whose gradients are summed. With width W the group
+// spans the same members of all W copies.
 struct SumGroup {
   int id = 0;
   std::vector<Member> members;  // in (pipe, stage) order
@@ -47,20 +47,20 @@ struct SumGroup {
 using ActionList = std::vector<Action>;
 using ActionLists = std::vector<ActionList>;  // [worker], in execution order
 
-// When weights change.
+// When weights are updated.
 enum class UpdateRule {
-  kEndOfStep,   // synchronous: once a step, with the whole mini-batch
+  kEndOfStep,   // synchronous: once a step, over the whole mini-batch
   kEveryMicro,  // after every micro-batch (PipeDream)
-  kOneBehind,   // once a step; forwards use the version before (2BW)
+  kOneBehind,   // once a step; forwards use the previous version (2BW)
 };
 
-// A schedule of one copy of the model for one step. Lists are compute-only (F,
-// B, I, W, and U in asynchronous schemes) or lowered (messages, sums, vote,
-// recomputation and updates explicit).
+// The schedule of one copy of the model for one step. Its lists are
+// compute-only (F, B, I, W, and U in asynchronous schemes) or lowered
+// (messages, sums, vote, recomputation and updates are explicit).
 struct Schedule {
   std::string scheme;
   int depth = 0;   // workers of one copy
-  int micros = 0;  // micro-batches of one copy and step
+  int micros = 0;  // micro-batches per copy and step
   int width = 1;   // data-parallel copies
   int parts = 1;   // 2 in backward halving
   UpdateRule updates = UpdateRule::kEndOfStep;
@@ -71,7 +71,7 @@ struct Schedule {
   [[nodiscard]] int workers() const { return placement.workers; }
   [[nodiscard]] int pipes() const { return placement.pipes(); }
   [[nodiscard]] int stages() const { return placement.stages(); }
-  // Stages of one pipe per worker.
+  // Stages per worker in one pipe.
   [[nodiscard]] int chunks() const { return stages() / depth; }
 
   bool operator==(const Schedule&) const = default;
@@ -80,20 +80,20 @@ struct Schedule {
 // More copies than any machine has workers; keeps products of counts in range.
 inline constexpr int kMostCopies = 1 << 20;
 
-// True if any action or group was added by lowering. (A compute-only schedule
-// holds nothing that only lowering adds; U occurs in both kinds.)
+// True if lowering has added any action or group. U does not count: it occurs
+// in compute-only schedules too.
 [[nodiscard]] bool is_lowered(const Schedule& schedule);
 
-// True if stages update at different times, so that forwards may use weights
-// of the past.
+// True if updates happen within or across steps, so that forwards may use
+// outdated weights.
 [[nodiscard]] inline bool is_asynchronous(const Schedule& schedule) {
   return schedule.updates != UpdateRule::kEndOfStep;
 }
 
-// Whether the group is of the weight that first and last stage share.
+// True if the group sums the weight that the first and the last stage share.
 [[nodiscard]] bool is_tied(const SumGroup& group);
 
-// Whether the updates of a lowered list wait for the vote: it stands before
+// True if the updates of a lowered list wait for the vote: N stands before
 // them.
 [[nodiscard]] bool vote_gates_updates(const ActionList& list);
 

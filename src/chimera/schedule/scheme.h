@@ -1,6 +1,6 @@
-// A scheme is a placement and an order policy under one name. To add one:
-// write orders/<name>.cc, add its line to the registry in scheme.cc, add a
-// golden file. docs/adding_a_schedule.md walks through it.
+// A scheme is a placement and an order under one name. To add one: write
+// orders/<name>.cc, add its line to the registry in scheme.cc, add a golden
+// file. docs/adding-a-schedule.md explains each step.
 #pragma once
 
 #include <array>
@@ -15,20 +15,19 @@
 
 namespace chimera {
 
-// How N > D micro-batches are scaled in Chimera (reference: Li & Hoefler,
-// SC'21, section 3.5).
+// How Chimera schedules N > D micro-batches (Li & Hoefler, SC'21, section 3.5).
 enum class Scale { kDirect, kDoubling, kHalving };
 inline constexpr auto kScaleNames =
     std::to_array<std::string_view>({"direct", "doubling", "halving"});
 constexpr Names names_of(Scale) { return kScaleNames; }
 
-// How the stages of one pipe lie on the workers.
+// How the stages of one pipe are laid over the workers.
 enum class Shape { kLinear, kLoop, kVee, kWave };
 inline constexpr auto kShapeNames =
     std::to_array<std::string_view>({"linear", "loop", "vee", "wave"});
 constexpr Names names_of(Shape) { return kShapeNames; }
 
-// What a user asks for. Absent values take the scheme's default.
+// The schedule a user asks for. Absent values take the scheme's default.
 struct ScheduleSpec {
   std::string scheme;
   int depth = 0;   // 0: not given
@@ -44,8 +43,8 @@ struct ScheduleSpec {
   bool operator==(const ScheduleSpec&) const = default;
 };
 
-// The same with every value filled in and known to be legal. D, N, f and v are
-// the letters of the literature, used in orders/ and placements/.
+// A ScheduleSpec with every value filled in and known to be legal. D, N, f and
+// v are the letters of the papers, used in orders/ and placements/.
 struct Layout {
   int depth = 0;   // D
   int micros = 0;  // N
@@ -53,8 +52,8 @@ struct Layout {
   int chunks = 1;  // v
   Shape shape = Shape::kLinear;
   Scale scale = Scale::kDirect;
-  // In D-ths of the model; always there for schemes that order by it, others
-  // are only held against it.
+  // In D-ths of the model. Always set for schemes that order by it; for the
+  // others, a schedule is only checked against it.
   std::optional<double> cap = {};
 };
 
@@ -62,7 +61,7 @@ struct Scheme {
   std::string_view name = {};
   std::string_view alias = {};  // may be empty
   std::string_view summary = {};
-  // For `chimera schemes`: what is legal, and the closed forms.
+  // Shown by `chimera schemes`: legal values and closed forms.
   std::string_view legal = {};
   std::string_view makespan = {};
   std::string_view peak = {};
@@ -72,12 +71,12 @@ struct Scheme {
   int pipes = 1;
   int chunks = 1;
   Shape shape = Shape::kLinear;
-  // Which values other than the defaults the scheme takes.
+  // True: the scheme accepts values other than the default.
   bool any_pipes = false;
   bool any_chunks = false;
   bool any_scale = false;
   bool any_shape = false;
-  // Its order depends on the cap; the default is D.
+  // True: the order depends on the cap, which defaults to D.
   bool any_cap = false;
   UpdateRule updates = UpdateRule::kEndOfStep;
 
@@ -85,8 +84,8 @@ struct Scheme {
     return updates == UpdateRule::kEndOfStep;
   }
 
-  // Every reason why `layout` is illegal for this scheme, beyond what the
-  // fields above say; empty when it is legal.
+  // Every further reason why `layout` is illegal for this scheme; none if it is
+  // legal.
   Diagnostics (*refuse)(const Layout& layout) = nullptr;
   Placement (*place)(const Layout& layout) = nullptr;
   ActionLists (*order)(const Layout& layout,
@@ -96,18 +95,18 @@ struct Scheme {
 // All schemes, in the order of `chimera schemes`.
 [[nodiscard]] const std::vector<Scheme>& schemes();
 
-// By name or alias; nullptr if there is none.
+// The scheme of that name or alias; nullptr if there is none.
 [[nodiscard]] const Scheme* find_scheme(std::string_view name);
 
-// When a schedule of this scheme updates; for text forms, which store the
-// scheme's name. Unknown schemes update at the end of the step.
+// The update rule of a scheme, for text forms, which store only the scheme's
+// name. Unknown schemes update at the end of the step.
 [[nodiscard]] UpdateRule updates_of(std::string_view scheme);
 
 // Every name and alias, for messages and completion.
 [[nodiscard]] std::vector<std::string> scheme_names();
 
-// The layout that `spec` asks for, or every reason why it is illegal, each
-// with the nearest legal values.
+// The layout that `spec` asks for, or every reason why it is illegal, each with
+// the nearest legal values.
 [[nodiscard]] Result<Layout> resolve(const ScheduleSpec& spec);
 
 // The compute-only schedule for `spec`.

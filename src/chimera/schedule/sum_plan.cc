@@ -58,8 +58,9 @@ class SumPlanner {
 
  private:
   struct Timing {
-    double ready = 0;      // when its last member's last backward ends
-    bool all_idle = true;  // every holder idles between its own and its end
+    double ready = 0;  // when its last member's last backward ends
+    // Every holder idles between its last backward for the group and its end.
+    bool all_idle = true;
   };
 
   void note_worker(int worker) {
@@ -73,7 +74,8 @@ class SumPlanner {
       if (gives_weight_gradient(action.op)) {
         last_backward_[action.pipe][action.stage] = position;
       }
-      // Relative, so that rounding dust is no idle time.
+      // The threshold is relative, so that rounding errors do not count as idle
+      // time.
       if (position > 0 &&
           start[position] - end[position - 1] > 1e-9 * end.back()) {
         last_gap = position - 1;
@@ -82,7 +84,7 @@ class SumPlanner {
     last_gap_.push_back(last_gap);
   }
 
-  // Each holder, with the last of its backwards for the group.
+  // The holders of a group, each with the position of its last backward for it.
   [[nodiscard]] std::map<int, int> holders(const SumGroup& group) const {
     std::map<int, int> last_of_worker;
     for (const Member& member : group.members) {
@@ -122,7 +124,7 @@ class SumPlanner {
   const Schedule& schedule_;
   const AsapTimes& times_;
   std::vector<std::vector<int>> last_backward_;  // [pipe][stage]
-  std::vector<int> last_gap_;  // [worker]: the last action idle time follows
+  std::vector<int> last_gap_;  // [worker]: the last action before idle time
   SumPlan plan_;
 };
 

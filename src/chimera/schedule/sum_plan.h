@@ -1,5 +1,5 @@
-// When each worker starts each gradient sum: the part of lowering that knows
-// about synchronisation modes.
+// Decides when each worker starts each gradient sum: the part of lowering that
+// depends on the synchronisation mode.
 #pragma once
 
 #include <vector>
@@ -17,20 +17,21 @@ namespace chimera {
 
 struct PlannedSum {
   int group = 0;
-  int after = kNone;  // position in the source list; kNone: before all of it
+  // Index in the source list; kNone: before its first action.
+  int after = kNone;
 };
 
 struct SumPlan {
   std::vector<std::vector<PlannedSum>> by_worker;  // in start order
-  // [pipe][stage]: how many sums its worker has started before the last one
-  // that the stage needs, plus one; 0 if it needs none.
+  // [pipe][stage]: how many sums its worker has started once it has started the
+  // last one that the stage needs; 0 if it needs none.
   std::vector<std::vector<int>> rank;
 };
 
-// For synchronous schedules. All groups get one global order, by the moment
-// they can start, and every worker starts its groups in that order. A group
-// placed later for it loses nothing: the one it waits for is ready no later
-// than itself.
+// Plans the sums of a synchronous schedule. All groups get one global order, by
+// the time at which they can start, and every worker starts its groups in that
+// order. Waiting for an earlier group costs nothing: that group is ready no
+// later than the one that waits.
 [[nodiscard]] SumPlan plan_sums(const Schedule& schedule,
                                 const AsapTimes& times,
                                 const std::vector<SumGroup>& groups, Sync sync);

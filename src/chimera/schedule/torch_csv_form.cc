@@ -1,6 +1,6 @@
-// Export for torch.distributed.pipelining. Its compute-only csv has one row a
-// rank and cells <stage><kind><micro> with kinds F, I, W and B (whole
-// backward), the same letters as ours.
+// Export for torch.distributed.pipelining. Its compute-only csv has one row per
+// rank and cells <stage><kind><micro>; the kinds F, I, W and B (whole backward)
+// have the same letters as here.
 #include "chimera/schedule/cell.h"
 #include "chimera/schedule/forms.h"
 

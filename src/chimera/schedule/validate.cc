@@ -11,7 +11,7 @@
 namespace chimera {
 namespace {
 
-// REQUIRES: every worker in the placement is there.
+// REQUIRES: every worker of the placement exists.
 std::string idle_worker_error(const Placement& placement) {
   std::vector<bool> holds(placement.workers, false);
   for (const std::vector<int>& row : placement.worker_of) {
@@ -23,8 +23,8 @@ std::string idle_worker_error(const Placement& placement) {
          " holds no stage; every worker must hold one";
 }
 
-// The schedule's own numbers, before anything is counted with them. A file may
-// claim any counts; everything after this is bounded by what is really there.
+// Checks the schedule's counts before they are used. A file may claim any
+// counts; after this check they are bounded by the lists it holds.
 std::string shape_error(const Schedule& schedule) {
   const Placement& placement = schedule.placement;
   if (schedule.depth < 1) return "depth must be at least 1";

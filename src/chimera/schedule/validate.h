@@ -1,10 +1,11 @@
-// Proof before anything runs. `validate` finds every way in which a schedule,
-// generated or hand-edited, would compute something wrong or never finish.
+// Proves a schedule before it runs. `validate` finds every way in which a
+// schedule, generated or edited by hand, would compute something wrong or never
+// finish.
 //
-// The model it proves is the harshest a transport may be: a send blocks until
-// its receive is posted, and a worker's gradient sums complete in the order in
-// which it started them. A schedule that passes finishes under that model, and
-// therefore under any kinder one.
+// The proof assumes the strictest transport: a send blocks until its receive is
+// posted, and a worker's gradient sums complete in the order in which it
+// started them. A schedule that passes finishes under that model, and therefore
+// on every transport that is less strict.
 //
 // Complexity: linear in the number of actions.
 #pragma once
@@ -20,10 +21,9 @@ namespace chimera {
 
 struct Violation {
   std::string code;      // "E301"; docs/errors.md lists them
-  int worker = kNone;    // kNone: of the schedule as a whole
-  int position = kNone;  // index in the worker's list; kNone: of no action
-  Action action;         // meaningful where position is not kNone, or where
-                         // an action is missing
+  int worker = kNone;    // kNone: concerns the whole schedule
+  int position = kNone;  // index in the worker's list; kNone: no action
+  Action action;  // set if position is not kNone, or if this action is missing
   std::string reason;
 
   bool operator==(const Violation&) const = default;
@@ -34,8 +34,8 @@ struct ValidateOptions {
   std::optional<double> cap;
 };
 
-// All violations, in order of worker and position. Of one kind at most 100 are
-// listed; one more then says how many there are besides.
+// All violations, ordered by worker and position. At most 100 of one kind are
+// listed; one more then tells how many were left out.
 [[nodiscard]] std::vector<Violation> validate(
     const Schedule& schedule, const ValidateOptions& options = {});
 

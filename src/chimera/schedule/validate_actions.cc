@@ -1,5 +1,5 @@
-// The rules about single actions: fields, places, doubles, missing ones, and
-// the order of computes that depend on each other.
+// Rules about single actions: fields, places, duplicates, missing ones, and the
+// order of computes that depend on each other.
 #include <algorithm>
 
 #include "chimera/schedule/cell.h"
@@ -97,7 +97,7 @@ std::string Rules::group_field_error(const Action& action) const {
   return {};
 }
 
-// What is wrong with the action by itself; empty if nothing.
+// The mistake in a single action's fields; empty if there is none.
 std::string Rules::field_error(const Action& action) const {
   if (action.step > 0 || (action.step < 0 && !asynchronous_)) {
     return "a step of " + std::to_string(action.step) +
@@ -269,7 +269,7 @@ void Rules::needs(int first, int second, const char* what) {
   if (first == kNone || second == kNone) return;
   const int first_step = at(first).step;
   const int second_step = at(second).step;
-  if (second_step < first_step) return;  // from an earlier round: there
+  if (second_step < first_step) return;  // made in an earlier round
   if (second_step > first_step) {
     report("E306", second,
            std::string("runs in an earlier round than ") + what + ", " +
@@ -282,8 +282,8 @@ void Rules::needs(int first, int second, const char* what) {
   }
 }
 
-// Dependencies inside a worker, and between workers where no messages are
-// there yet to carry them.
+// Checks dependencies within a worker, and in compute-only schedules, which
+// have no messages, also between workers.
 void Rules::check_compute_order() {
   for (int stage = 0; stage < schedule_.stages(); ++stage) {
     for (int micro = 0; micro < schedule_.micros; ++micro) {

@@ -1,5 +1,5 @@
-// The rules about updates of PipeDream and PipeDream-2BW, which have several a
-// step and gradients in flight over step boundaries.
+// Rules about the updates of PipeDream and PipeDream-2BW, which update within
+// the step and keep gradients in flight across steps.
 #include <algorithm>
 
 #include "chimera/schedule/cell.h"
@@ -7,8 +7,8 @@
 
 namespace chimera::validating {
 
-// Per worker and stage, what reads its weights or touches its gradient, in list
-// order.
+// Collects, per worker and stage, the actions that read its weights or add to
+// its gradient, in list order.
 void Rules::check_asynchronous_updates() {
   std::vector<std::map<int, std::vector<int>>> touching(schedule_.workers());
   for (const std::vector<int>& row : schedule_.placement.worker_of) {
@@ -35,16 +35,16 @@ void Rules::check_asynchronous_updates() {
   }
 }
 
-// PipeDream: every weight gradient is followed at once (as far as its stage
-// goes) by its own sum, if there are several copies, and its own update.
-// 2BW: one sum and update a step.
+// PipeDream: after every weight gradient of a stage come its sum, if there are
+// several copies, and its update, before anything else of that stage. 2BW: one
+// sum and one update per step.
 void Rules::check_stage_sequence(int worker, int stage,
                                  const std::vector<int>& nodes) {
   const bool each_micro = schedule_.updates == UpdateRule::kEveryMicro;
   const bool summed = lowered_ && schedule_.width > 1;
   int updates = 0;
-  int pending = kNone;   // the newest gradient, until it is taken
-  int sum_open = kNone;  // a started sum, until it is applied
+  int pending = kNone;   // newest gradient that no update has applied
+  int sum_open = kNone;  // sum that is started and not yet applied
   for (const int node : nodes) {
     const Action& action = at(node);
     if (action.op == Op::kF) continue;
@@ -86,10 +86,10 @@ void Rules::check_stage_sequence(int worker, int stage,
   if (!each_micro) check_double_buffer(nodes);
 }
 
-// 2BW: the gradients before the update in the list are of its step, those after
-// it of the next. A forward of step k runs on the weights of k - 1 updates, and
-// the two newest versions are kept: k or k - 1 updates must have been there.
-// (More cannot be, as step k's own needs its backward.)
+// 2BW: gradients before the update in the list belong to its step, those after
+// it to the next. A forward of step k uses the weights after k - 1 updates, and
+// the two newest versions are kept, so k - 1 or k updates must be done by then.
+// (More are impossible: update k + 1 needs this step's backward.)
 void Rules::check_double_buffer(const std::vector<int>& nodes) {
   const auto found = std::find_if(nodes.begin(), nodes.end(), [&](int node) {
     return at(node).op == Op::kU && !bad_[node];

@@ -1,5 +1,5 @@
-// The rules about messages: every result that another worker needs is sent
-// once, received once, by the right worker, and the receive is posted in time.
+// Rules about messages: every result that another worker needs is sent once and
+// received once, by the right worker, and its receive is posted in time.
 #include "chimera/schedule/cell.h"
 #include "chimera/schedule/validate_rules.h"
 
@@ -74,7 +74,7 @@ void Rules::check_message(const Message& message, Op send_op, Op post_op) {
   needs(send, consumer, "the message it needs");
 }
 
-// Messages at the ends of the pipe, which no stage waits for.
+// Reports messages beyond the ends of the pipe, which no stage waits for.
 void Rules::check_stray_messages() {
   const int last = schedule_.stages() - 1;
   for (int micro = 0; micro < schedule_.micros; ++micro) {

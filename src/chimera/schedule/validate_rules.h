@@ -1,5 +1,5 @@
-// Internals of validate, shared by its files: where every action stands, the
-// collected violations, and the waits. Not for other rooms.
+// Internals of validate, shared by its files: the place of every action, the
+// collected violations, and the waits. Not for other modules.
 #pragma once
 
 #include <map>
@@ -13,15 +13,16 @@
 
 namespace chimera::validating {
 
-// Nodes number all actions, worker by worker; kNone is "nowhere".
+// Checks one schedule. A node is the number of an action, counted worker by
+// worker; kNone means that there is none.
 class Rules {
  public:
   Rules(const Schedule& schedule, std::vector<Violation>& violations);
 
-  // Every rule, in order. What an earlier one has reported, a later one
-  // passes over, so that one mistake gives one violation.
-  void check_actions();   // fields in range, on the right worker, no double
-  void check_complete();  // nothing missing
+  // The rules, in the order in which they run. A later rule ignores what an
+  // earlier one has reported, so that one mistake gives one violation.
+  void check_actions();   // fields in range, right worker, no duplicates
+  void check_complete();  // no action is missing
   void check_compute_order();
   void check_messages();
   void check_sums();
@@ -50,14 +51,14 @@ class Rules {
   }
 
   void report(const char* code, int node, const std::string& reason);
-  // About an action that is nowhere, or about the schedule as a whole.
+  // Reports a missing action, or a violation of the schedule as a whole.
   void report_missing(const char* code, int worker, const Action& action,
                       const std::string& reason);
-  // True if one more violation of this kind should be reported.
+  // True if another violation of this kind should be listed.
   bool may_report(const char* code);
 
-  // `second` needs `first`. Reports it where that cannot be: a list that has
-  // them the wrong way round, or steps that put `second` in an earlier round.
+  // `second` needs `first`. Reports a violation if that is impossible: `second`
+  // stands first in the same list, or runs in an earlier round.
   void needs(int first, int second, const char* what);
 
   // Parts of check_actions.
@@ -114,7 +115,7 @@ class Rules {
   std::vector<int> worker_at_;   // [node]
   WaitGraph graph_;
 
-  // Where things stand, by cell or by (cell, part); kNone where missing.
+  // Nodes by cell or by (cell, part); kNone if missing.
   std::vector<int> forward_, recompute_, send_forward_, post_forward_;
   std::vector<int> gradient_, weight_, send_gradient_, post_gradient_;
   std::vector<int> pipe_of_;                                 // [micro]
@@ -124,9 +125,10 @@ class Rules {
   std::vector<int> vote_at_;                                 // [worker]
   std::vector<std::vector<int>> groups_of_;                  // [stage]
   std::vector<std::set<int>> holders_;                       // [group]
-  std::map<SumKey, int> sum_node_;  // the wait graph's "sum is complete"
+  // node "the sum is complete" in the wait graph
+  std::map<SumKey, int> sum_node_;
   int vote_node_ = kNone;
-  std::vector<bool> bad_;  // [node]: reported already, left out of the tables
+  std::vector<bool> bad_;  // [node]: already reported, left out of the tables
 };
 
 }  // namespace chimera::validating

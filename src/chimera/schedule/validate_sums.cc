@@ -1,5 +1,5 @@
-// The rules about gradient sums, the vote, and updates; then the proof that
-// nobody waits for ever.
+// Rules about gradient sums, the vote and updates; then the proof that no
+// worker waits forever.
 #include <algorithm>
 #include <set>
 
@@ -21,8 +21,8 @@ void Rules::file_sum(int node) {
   if (!fresh) report("E304", node, "is there already: " + name(entry->second));
 }
 
-// A group holds all holders of one stage, or of the two that a tied weight is
-// shared by: the first and the last.
+// A group holds all holders of one stage, or of the two stages that share a
+// tied weight: the first and the last.
 std::string Rules::group_error(const SumGroup& group) const {
   std::set<int> stages;
   std::set<Member> members;
@@ -65,8 +65,8 @@ bool Rules::groups_are_sound() {
   return sound && stages_are_summed_once();
 }
 
-// Each stage with several holders by one group of its own, and by at most one
-// group that ties it to others: twice would add a gradient twice.
+// A stage with several holders belongs to exactly one group of that stage, and
+// to at most one tied group: two groups would add its gradient twice.
 bool Rules::stages_are_summed_once() {
   std::vector<int> own(schedule_.stages(), 0);
   std::vector<int> tied(schedule_.stages(), 0);
@@ -119,7 +119,7 @@ void Rules::check_sums() {
   }
 }
 
-// Every holder starts the sum, after the last gradient it adds.
+// Every holder starts the sum, after the last gradient that it adds.
 void Rules::check_group_holders(const SumGroup& group) {
   if (asynchronous_ && holders_[group.id].size() > 1) {
     report_missing("E311", kNone, {.op = Op::kG, .group = group.id},
@@ -127,7 +127,7 @@ void Rules::check_group_holders(const SumGroup& group) {
                        " spans several workers of one copy, which an "
                        "asynchronous scheme cannot sum");
   }
-  // The asynchronous rules count sums along with updates.
+  // In asynchronous schedules the rules about updates count the sums.
   if (asynchronous_) return;
   for (const int worker : holders_[group.id]) {
     if (sum_at_[worker].count({group.id, kNone}) > 0) continue;
@@ -192,9 +192,9 @@ void Rules::check_votes() {
   }
 }
 
-// Before all updates or after all, and the same on every worker: an update
-// waits for the vote exactly if it stands behind it, and replicas must agree.
-// Asynchronous updates never wait for it.
+// The vote stands before all updates or after all of them, the same on every
+// worker: an update waits for the vote if and only if the vote stands before
+// it, and all holders must agree. Asynchronous updates never wait for it.
 void Rules::check_vote_place() {
   int gated_worker = kNone;
   int open_worker = kNone;
@@ -248,7 +248,7 @@ void Rules::check_updates() {
 }
 
 // An update waits for all gradients of its stage, for their sums, and for the
-// vote if its worker has started that before.
+// vote if the vote stands before it in the list.
 void Rules::check_update(int worker, int stage, int node) {
   if (at(node).micro != kNone) {
     report("E301", node, "a synchronous update has no micro-batch");
@@ -295,13 +295,14 @@ void Rules::check_cycles() {
                          "waits for ever: " + describe_cycle(cycle)});
 }
 
-// Runs of one worker's list are shortened to their ends.
+// Describes a cycle; of consecutive actions of one worker only the first and
+// the last are named.
 std::string Rules::describe_cycle(const std::vector<int>& cycle) const {
   const auto worker_at = [&](size_t i) {
     const int node = cycle[i % cycle.size()];
     return node < first_node_.back() ? where(node).worker : kNone;
   };
-  std::map<int, int> group_of;  // [the node of a sum]
+  std::map<int, int> group_of;  // [node of a sum]
   for (const auto& [key, node] : sum_node_) group_of[node] = key.group;
   std::vector<std::string> names;
   for (size_t i = 0; i < cycle.size(); ++i) {

@@ -66,7 +66,7 @@ TEST(Validate, RejectsAMicroBatchInTwoPipes) {
 }
 
 TEST(Validate, PrintsTheCycle) {
-  // Each worker wants the other's micro-batch first.
+  // Each worker needs the other's micro-batch first.
   EXPECT_THAT(reasons(parse("depth 2\nmicros 2\npipe 0: 0 1\npipe 1: 1 0\n"
                             "worker 0: 1F1@1 0F0 1B1@1 0B0\n"
                             "worker 1: 1F0 0F1@1 1B0 0B1@1\n")),
@@ -74,8 +74,8 @@ TEST(Validate, PrintsTheCycle) {
 }
 
 TEST(Validate, RejectsSendsThatBlockForEver) {
-  // Correct but for the place of worker 1's post, behind a send that cannot
-  // be received before worker 0 has passed its own.
+  // A correct schedule except that worker 1 posts its receive after a send that
+  // worker 0 can receive only after its own send.
   Schedule schedule = lower(
       make_schedule({.scheme = "chimera", .depth = 2, .micros = 2}).value());
   ASSERT_THAT(reasons(schedule), IsEmpty());
@@ -164,8 +164,8 @@ TEST(Validate, RejectsASumThatTiesOtherStages) {
                                     "the first and the last")));
 }
 
-// The two newest versions of the weights are kept. Step k runs on those of
-// k - 1 updates, so the update of step k - 2 must be done by then.
+// The two newest versions of the weights are kept. Step k uses the weights
+// after k - 1 updates, so the update of step k - 2 must be done by then.
 TEST(Validate, RejectsUpdatesThatLagBehindTheDoubleBuffer) {
   const auto reasons_of_rows = [](const char* rows) {
     return reasons(parse_csv(rows, "test").value());

@@ -4,7 +4,7 @@
 
 namespace chimera {
 
-// Kahn's algorithm over successor lists laid out in one array.
+// Kahn's algorithm, with the successor lists in one array.
 std::vector<int> WaitGraph::unmet_waits() const {
   std::vector<int> unmet(nodes_, 0);
   std::vector<int> begin(nodes_ + 1, 0);
@@ -34,8 +34,8 @@ std::vector<int> WaitGraph::unmet_waits() const {
 
 std::vector<int> WaitGraph::find_cycle() const {
   const std::vector<int> unmet = unmet_waits();
-  // Every node that never finishes waits for another such node, so walking
-  // back along these must come round.
+  // Every node that never finishes waits for another such node, so following
+  // these waits must reach a node a second time.
   std::vector<int> waits_for(nodes_, -1);
   int node = -1;
   for (const Wait& wait : waits_) {

@@ -1,4 +1,4 @@
-// Who waits for whom, and whether anybody waits for ever.
+// A graph of waits, and whether any of them never ends.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@ class WaitGraph {
  public:
   explicit WaitGraph(int nodes) : nodes_(nodes) {}
 
-  // A further node; returns its number.
+  // Adds a node and returns its number.
   int add_node() { return nodes_++; }
 
   // `second` cannot finish before `first` has.
   void add_wait(int first, int second) { waits_.push_back({first, second}); }
 
-  // One cycle, each node waiting for the one before it and the first for the
-  // last; empty if everything finishes. Linear in nodes and waits.
+  // One cycle, in which each node waits for the one before it and the first for
+  // the last; empty if everything finishes. Linear in nodes and waits.
   [[nodiscard]] std::vector<int> find_cycle() const;
 
  private:
@@ -26,7 +26,7 @@ class WaitGraph {
     std::int32_t second;
   };
 
-  // How many of the nodes each waits for never finish.
+  // [node]: how many of the nodes it waits for never finish.
   [[nodiscard]] std::vector<int> unmet_waits() const;
 
   int nodes_;

@@ -19,7 +19,8 @@ std::vector<bool> used_pipes(const Schedule& schedule) {
   return used;
 }
 
-// All the way down and back, then the first stage's weight gradient.
+// The time of one micro-batch down and up the pipe, then the first stage's
+// weight gradient.
 double one_micro(const Schedule& schedule, const Costs& costs, int pipe) {
   double time = costs.stages[0].weight_grad / schedule.parts;
   for (int stage = 0; stage < schedule.stages(); ++stage) {
@@ -32,8 +33,8 @@ double one_micro(const Schedule& schedule, const Costs& costs, int pipe) {
   return time;
 }
 
-// [worker] what must follow its last weight gradient: that stage's sum and
-// update, whichever stage it is.
+// [worker]: the least time after its last weight gradient: sum and update of
+// that stage, minimised over its stages because any may be last.
 std::vector<double> shortest_tails(const Schedule& schedule,
                                    const Costs& costs) {
   std::vector<double> sums(schedule.stages(), 0);
@@ -54,7 +55,7 @@ std::vector<double> shortest_tails(const Schedule& schedule,
   return tails;
 }
 
-// The reasons that hold for one step of a synchronous scheme alone.
+// The part of the bound that holds only for one step of a synchronous scheme.
 double one_step_bound(const Schedule& schedule, const Costs& costs,
                       std::optional<double> cap) {
   const std::vector<double> compute = release_bounds(schedule, costs, cap);

@@ -1,4 +1,4 @@
-// The lower bound: no order of the same work on the same placement ends sooner.
+// A lower bound: no order of the same work on the same placement ends sooner.
 #pragma once
 
 #include <optional>
@@ -8,24 +8,24 @@
 
 namespace chimera {
 
-// For steps that start and end with all workers together. The strongest of
-// these counts:
+// Bounds steps that start and end with all workers together, by the strongest
+// of these arguments:
 //   a worker cannot start before the first activation reaches it, and then has
 //   all its work to do;
-//   by a time r it cannot have done more than what can have reached it by then
-//   (release_bound.h), and has the rest to do after r;
+//   by a time r it cannot have done more than the actions that can have reached
+//   it by then (release_bound.h), and must do the rest after r;
 //   after its last compute comes at least the shortest of its stages' sums;
 //   one micro-batch has to go all the way down and all the way back.
-// The order may split backwards and start weight gradients whenever it likes,
-// so the bound holds for every scheme on the placement, but for those that send
-// the gradient of half a micro-batch on (backward halving).
+// The order may split backwards and start weight gradients at any time, so the
+// bound holds for every scheme on the placement except those that pass on the
+// gradient of half a micro-batch (backward halving).
 struct BoundOptions {
   int steps = 1;
-  // Processors that all workers of all copies share: all work divided by them
-  // is another reason. 0 = one for each.
+  // Processors that all workers of all copies share: their total work divided
+  // by this number is another lower bound. 0 = one for each worker.
   int cores = 0;
-  // The most activations a worker may hold, in D-ths of the model; absent: any
-  // number.
+  // The most activations a worker may hold, in D-ths of the model; absent: no
+  // limit.
   std::optional<double> cap;
 };
 

@@ -1,6 +1,7 @@
-// Simulated time: who wakes next. Two kinds of waiting are kept apart, because
-// waiting for a message takes real time while compute takes processor time,
-// which runs slower when more workers compute than there are cores.
+// Simulated time, and which worker wakes next. Two kinds of waiting are kept
+// apart: waiting for a message takes real time, while compute takes processor
+// time, which passes more slowly when more workers compute than there are
+// cores.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +13,17 @@ namespace chimera {
 
 class EventQueue {
  public:
-  // `cores` processors shared by `copies` times the workers that compute;
-  // 0 = a processor for everyone. `contention`: see SimulateOptions.
+  // `cores` processors are shared by `copies` times the workers that compute; 0
+  // = a processor for each. `contention`: see SimulateOptions.
   EventQueue(int cores, int copies, double contention)
       : cores_(cores), copies_(copies), contention_(contention) {}
 
-  // Wake `worker` at `time`.
+  // Wakes `worker` at `time`.
   void wake_at(double time, int worker) {
     timed_.push({time, next_++, worker});
   }
 
-  // Wake `worker` when it has computed for `work`.
+  // Wakes `worker` when it has computed for `work` units of processor time.
   void compute(double work, int worker) {
     if (cores_ == 0) {
       wake_at(now_ + work, worker);
@@ -36,8 +37,8 @@ class EventQueue {
   }
   [[nodiscard]] double now() const { return now_; }
 
-  // Moves time on to the next wake-up and says whose it is.
-  // REQUIRES: !empty().
+  // Advances time to the next wake-up and returns its worker. REQUIRES:
+  // !empty().
   int pop() {
     const double compute_end = next_compute_end();
     if (timed_.empty() ||
@@ -83,9 +84,9 @@ class EventQueue {
   double contention_;
   std::int64_t next_ = 0;
   double now_ = 0;
-  double processed_ = 0;  // processor time that each computing worker had
+  double processed_ = 0;  // processor time of each computing worker so far
   Heap timed_;
-  Heap computing_;  // by processor time
+  Heap computing_;  // keyed by processor time
 };
 
 }  // namespace chimera

@@ -1,5 +1,5 @@
-// How much longer or shorter than usual the actions of one play take: each by
-// itself, log-normal, 1 on average.
+// Random factors on the times of the actions of one simulated play:
+// independent, log-normal, with mean 1.
 #pragma once
 
 #include <cmath>
@@ -12,14 +12,15 @@ namespace chimera::simulating {
 
 class Jitter {
  public:
-  // `deviation`: the standard one, as a share of an action's time; 0 = none.
+  // `deviation`: standard deviation as a fraction of an action's time; 0 =
+  // none.
   Jitter(double deviation, int play)
       : sigma_(std::sqrt(std::log1p(deviation * deviation))),
         random_(RandomUse::kJitter, {static_cast<std::uint64_t>(play)}) {}
 
   double next() {
     if (sigma_ == 0) return 1;
-    // Box and Muller's normal number of two uniform ones.
+    // A normal number from two uniform ones, by the Box-Muller transform.
     const double radius =
         std::sqrt(-2 * std::log1p(-random_.uniform(2 * drawn_)));
     const double angle = 2 * std::numbers::pi * random_.uniform(2 * drawn_ + 1);

@@ -1,4 +1,4 @@
-// Directed links between workers, each carrying one thing at a time.
+// Directed links between workers; each carries one message or sum at a time.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ class Links {
  public:
   struct Use {
     double free_at = 0;      // when the link is next free
-    std::int32_t last = -1;  // the event that occupies it until then
+    std::int32_t last = -1;  // event that occupies the link until then
   };
 
   Use& operator()(int from, int to) {

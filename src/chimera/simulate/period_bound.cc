@@ -12,11 +12,11 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// The chain of one micro-batch through a pipe, as sums from stage 0 on.
+// The chain of one micro-batch through a pipe, as prefix sums from stage 0 on.
 struct Chain {
-  std::vector<double> forward;     // [s] F and hops of the stages below s
-  std::vector<double> input;       // [s] I and hops of the stages below s
-  std::vector<double> input_grad;  // [s] I
+  std::vector<double> forward;     // [s]: F and messages of the stages below s
+  std::vector<double> input;       // [s]: I and messages of the stages below s
+  std::vector<double> input_grad;  // [s]: I
   double all_forwards = 0;
   double all_inputs = 0;
 
@@ -32,18 +32,18 @@ struct Chain {
       all_inputs += costs.stages[stage].input_grad + hop;
     }
   }
-  // From the start of F(0) to the start of I(stage).
+  // Time from the start of F(0) to the start of I(stage).
   [[nodiscard]] double to_input(int stage) const {
     return all_forwards + all_inputs - input[stage] - input_grad[stage];
   }
 };
 
-// What a worker does of one kind in a step, the longest first.
+// The durations of a worker's actions of one kind in a step, longest first.
 class Durations {
  public:
   void add(double time) { times_.push_back(time); }
   void sort() { std::sort(times_.begin(), times_.end(), std::greater<>()); }
-  // Of the `count` longest.
+  // The sum of the `count` longest.
   [[nodiscard]] double sum(size_t count) const {
     double sum = 0;
     for (size_t i = 0; i < std::min(count, times_.size()); ++i) {
@@ -57,7 +57,7 @@ class Durations {
   std::vector<double> times_;
 };
 
-// What one worker does in a step.
+// The work of one worker in a step.
 struct WorkerWork {
   double all = 0;  // updates included
   double updates = 0;
@@ -65,7 +65,7 @@ struct WorkerWork {
   Durations forwards;
   Durations weights;    // W
   Durations backwards;  // I + W
-  // [pipe] its shallowest and deepest stage; kNone: the worker has none.
+  // [pipe]: its shallowest and deepest stage; kNone: the worker has none.
   std::vector<int> low;
   std::vector<int> high;
 };
@@ -99,7 +99,7 @@ class PeriodBound {
   }
 
  private:
-  // [stage] W of the last micro-batch, the stage's sum, its update.
+  // [stage]: W of the last micro-batch, then the stage's sum and its update.
   void find_tails() {
     std::vector<double> sums(schedule_.stages(), 0);
     for (const SumGroup& group : schedule_.groups) {
@@ -139,7 +139,7 @@ class PeriodBound {
     return work;
   }
 
-  // Activations that a worker may hold at once.
+  // The number of activations that a worker may hold at once.
   [[nodiscard]] size_t room(const WorkerWork& work) const {
     const size_t all = work.forwards.size();
     if (!options_.cap) return all;
@@ -147,12 +147,12 @@ class PeriodBound {
     return static_cast<size_t>(std::min(std::floor(held), double(all)));
   }
 
-  // The largest of four counts; the letters are those of
-  // docs/planned-orders.md.
+  // The least idle time of a worker per period: the largest of four bounds,
+  // named by the letters of docs/planned-orders.md.
   [[nodiscard]] double least_idle(const WorkerWork& work) const {
     const size_t R = room(work);
     const bool recomputes = work.recomputed > 0;
-    // Recomputation frees the memory of forwards, so any number may run ahead.
+    // Recomputation frees the memory of forwards, so all of them may run ahead.
     const double ahead =
         recomputes ? work.forwards.sum(work.forwards.size()) + work.recomputed
                    : work.forwards.sum(R);
@@ -163,14 +163,14 @@ class PeriodBound {
     const double both =
         after_last_input(work, To::kInput) - after_input - ahead;
     double idle = std::max(fill + drain, both);
-    // With recomputation any number may be left after the last forward.
+    // With recomputation any number of backwards may follow the last forward.
     if (recomputes) return idle;
     const double after_forward = work.backwards.sum(R) + work.updates;
     const double turn =
         above_zero(after_last_forward(work, To::kForward) - after_forward);
     idle = std::max(idle, turn);
-    // With room for all, the last forward may come before the first input
-    // gradient, and the stretches below would overlap.
+    // With room for all micro-batches the last forward may come before the
+    // first input gradient, and the intervals below would overlap.
     if (R == work.forwards.size()) return idle;
     const double turn_and_fill =
         after_last_forward(work, To::kInput) - after_forward - ahead;
@@ -179,8 +179,8 @@ class PeriodBound {
 
   static double above_zero(double time) { return std::max(0.0, time); }
 
-  // Calls visit(pipe) for every pipe in which the worker has a stage and gives
-  // the least result: any of them may be first or last.
+  // The least visit(pipe) over the pipes in which the worker has a stage: any
+  // of them may be the first or the last.
   template <typename Visit>
   [[nodiscard]] double least(const WorkerWork& work, const Visit& visit) const {
     double shortest = kNever;
@@ -191,7 +191,8 @@ class PeriodBound {
     return shortest;
   }
 
-  // From the start of the worker's first forward to its first input gradient.
+  // Time from the start of the worker's first forward to its first input
+  // gradient.
   [[nodiscard]] double to_first_input(const WorkerWork& work) const {
     return least(work, [&](int pipe) {
       const Chain& chain = chains_[pipe];
@@ -199,10 +200,10 @@ class PeriodBound {
     });
   }
 
-  // Up to which action of the worker's next step.
+  // The action of the worker's next step at which a time ends.
   enum class To { kForward, kInput };
 
-  // From the end of the worker's last input gradient.
+  // Time after the worker's last input gradient until the next step's action.
   [[nodiscard]] double after_last_input(const WorkerWork& work, To to) const {
     return least(work, [&](int pipe) {
       const int low = work.low[pipe];
@@ -210,7 +211,7 @@ class PeriodBound {
     });
   }
 
-  // From the end of the worker's last forward.
+  // Time after the worker's last forward until the next step's action.
   [[nodiscard]] double after_last_forward(const WorkerWork& work, To to) const {
     return least(work, [&](int pipe) {
       const int high = work.high[pipe];
@@ -222,9 +223,10 @@ class PeriodBound {
     });
   }
 
-  // The last micro-batch of `pipe` still has its input gradients from stage
-  // `top` down to s to go, `to_come` counted down to stage 0. Its W at s, the
-  // sum and the update of s follow; then the next step from s to the worker.
+  // Time until the next step reaches the worker. The last micro-batch of `pipe`
+  // still needs its input gradients from stage `top` down to some stage s
+  // (`to_come` is their time down to stage 0), its W at s, and the sum and
+  // update of s; then the next step runs from s to the worker.
   [[nodiscard]] double to_next_step(const WorkerWork& work, To to, int pipe,
                                     int top, double to_come) const {
     return least(work, [&](int next) {

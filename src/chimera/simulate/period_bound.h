@@ -1,5 +1,5 @@
-// The lower bound on a period: how long a step takes at least when steps follow
-// one another without a barrier. docs/planned-orders.md has the proof.
+// A lower bound on the period: the time per step when steps follow one another
+// without a barrier. docs/planned-orders.md has the proof.
 #pragma once
 
 #include "chimera/schedule/costs.h"
@@ -9,10 +9,10 @@
 namespace chimera {
 
 // No order of the same work on the same placement has a shorter period in the
-// long run: K steps take a worker at least K periods, but for the idle time of
-// one. A worker ends its compute and updates of a step before its next step.
-// Uses `cores` and `cap` of the options. For asynchronous schedules and halved
-// backwards only the work counts.
+// long run: K steps take a worker at least K periods, minus at most the idle
+// time of one. A worker ends the compute and updates of a step before it starts
+// the next one. Uses `cores` and `cap` of the options. For asynchronous
+// schedules and halved backwards only the work counts.
 // REQUIRES: `schedule` is lowered.
 [[nodiscard]] double period_bound(const Schedule& schedule, const Costs& costs,
                                   const BoundOptions& options);

@@ -20,7 +20,7 @@ struct Times {
   double F;
   double I;
   double W;
-  double c;  // of a message
+  double c;  // time of a message
 };
 
 UniformTimes uniform(const Times& times) {
@@ -43,7 +43,7 @@ double bubble_of(const ScheduleSpec& spec, const Times& times) {
   return 1 - work / bound_of(spec, times);
 }
 
-// Values that an independent program computed for measured costs.
+// Expected values from an independent program, for measured costs.
 TEST(PeriodBound, EqualsTheValuesOfAnIndependentProgram) {
   struct Row {
     int depth;
@@ -66,8 +66,8 @@ TEST(PeriodBound, EqualsTheValuesOfAnIndependentProgram) {
   EXPECT_NEAR(bubble_of(one, {18.513, 18.086, 9.331, 0.626}), 0.0784, 5e-5);
 }
 
-// An exact solver found these periods and none shorter; for two vees it found
-// 183, so that the bound is not tight there.
+// Periods that an exact solver proved optimal; for two vees it found 183, so
+// the bound is not tight there.
 TEST(PeriodBound, IsWhatAnExactSolverFindsOnFourWorkers) {
   ScheduleSpec spec{.depth = 4, .micros = 8, .pipes = 2};
   EXPECT_NEAR(bound_of(spec, {2, 2, 1, 0}), 41, 1e-9);
@@ -76,14 +76,14 @@ TEST(PeriodBound, IsWhatAnExactSolverFindsOnFourWorkers) {
   EXPECT_NEAR(bound_of(spec, {8, 8, 6, 1}), 182, 1e-9);
 }
 
-// With F = I = W and free messages zero-bubble orders exist: the bound is the
-// work, or what lets them exist at the cap.
+// With F = I = W and free messages zero-bubble orders exist at a large enough
+// cap: the bound then equals the work.
 TEST(PeriodBound, IsTheWorkWhereTheCapIsLargeEnough) {
   for (const int depth : {4, 6, 8, 16}) {
     const int micros = 4 * depth;
     const ScheduleSpec spec{.depth = depth, .micros = micros, .pipes = 2};
     EXPECT_NEAR(bound_of(spec, {1, 1, 1, 0}), 3 * micros, 1e-9);
-    // F = I, W = F/2: at cap 2D-3 nothing is lost, at cap D (D-3)W at least.
+    // F = I, W = F/2: no idle time at cap 2D-3, at least (D-3)W at cap D.
     ScheduleSpec roomy = spec;
     roomy.cap = 2 * depth - 3;
     EXPECT_NEAR(bound_of(roomy, {2, 2, 1, 0}), 5 * micros, 1e-9);
@@ -91,10 +91,10 @@ TEST(PeriodBound, IsTheWorkWhereTheCapIsLargeEnough) {
   }
 }
 
-// The longest time of a worker from its first forward to its first forward of
+// The longest time of any worker from its first forward to its first forward of
 // the last step.
 double time_of_steps(const Trace& trace) {
-  std::map<int, std::pair<double, double>> first;  // [worker] of both steps
+  std::map<int, std::pair<double, double>> first;  // [worker]: of both steps
   for (const Event& event : trace.events) {
     if (event.action.op != Op::kF) continue;
     const auto entry = first.try_emplace(event.worker, 1e300, 1e300).first;

@@ -13,7 +13,7 @@ struct Release {
   bool is_forward = false;
 };
 
-// What can happen when on one worker.
+// The earliest times of the actions of one worker.
 struct WorkerReleases {
   std::vector<Release> actions;
   std::vector<double> weight_grad_ends;
@@ -37,7 +37,7 @@ class Releases {
     }
   }
 
-  // Any micro-batch at any stage.
+  // True if any micro-batch is recomputed at any stage.
   [[nodiscard]] bool recomputes() const { return recomputes_; }
   [[nodiscard]] std::vector<WorkerReleases>& workers() { return workers_; }
 
@@ -50,8 +50,8 @@ class Releases {
       const double forward = costs_.stages[stage].forward;
       turn = std::max(turn, forward);
       add(pipe, stage, micros, {at, forward, true}, turn);
-      // A recomputation needs nothing else; it may run at once. Of a stage that
-      // recomputes only some, none is counted.
+      // A recomputation needs no input but its forward's, so it may run at
+      // once. A stage that recomputes only some micro-batches counts none.
       if (recomputed_[pipe][stage] == micros) {
         add(pipe, stage, micros, {at + forward, forward, false}, turn);
       }
@@ -96,11 +96,12 @@ class Releases {
   const Schedule& schedule_;
   const Costs& costs_;
   std::vector<WorkerReleases> workers_;
-  std::vector<std::vector<int>> recomputed_;  // [pipe][stage] micro-batches
+  // [pipe][stage]: number of micro-batches.
+  std::vector<std::vector<int>> recomputed_;
   bool recomputes_ = false;
 };
 
-// [n] what the n dearest forwards take together.
+// [n]: the time of the n longest forwards together.
 std::vector<double> dearest_forwards(const std::vector<Release>& actions) {
   std::vector<double> times;
   for (const Release& release : actions) {
@@ -154,7 +155,7 @@ double hop_time(const Schedule& schedule, const Costs& costs, int pipe,
 std::vector<double> release_bounds(const Schedule& schedule, const Costs& costs,
                                    std::optional<double> cap) {
   Releases releases(schedule, costs);
-  // With recomputation forwards hold nothing that the cap counts.
+  // With recomputation, forwards hold nothing that the cap counts.
   size_t room = std::numeric_limits<size_t>::max() / 2;
   if (cap && !releases.recomputes()) {
     room = static_cast<size_t>(std::floor(*cap * schedule.chunks() + 1e-9));

@@ -1,11 +1,11 @@
-// The discrete-event simulator: a lowered schedule and its costs in, the trace
-// it would leave out, with makespan, idle time and memory.
+// The discrete-event simulator: from a lowered schedule and costs to the trace
+// of a step, with makespan, idle time and memory.
 //
-// A worker runs its list in order and compute occupies it. A message leaves
+// A worker runs its list in order, and compute occupies it. A message leaves
 // when its send is reached and arrives after latency + bytes * time_per_byte;
 // the second part occupies the directed link, latency does not. A sum starts
 // when its last member has started it, overlaps compute and occupies the links
-// between its members. docs/simulator.md says what is not modelled.
+// between its members. docs/simulator.md lists what is not modelled.
 //
 // Complexity: linear in actions (times the logarithm of the workers).
 #pragma once
@@ -22,25 +22,26 @@ namespace chimera {
 struct SimulateOptions {
   int steps = 1;
   // Processors that all workers of all copies share; 0 = one for each. When
-  // more workers compute than there are cores, all run equally slower.
+  // more workers compute than there are cores, all slow down equally.
   int cores = 0;
-  // How much longer compute takes when all cores are busy than when one is:
-  // they share the way to memory. In proportion when some are.
+  // Slow-down of compute when all cores are busy, as a fraction (cores share
+  // the memory bus); proportionally less when only some are busy.
   double contention = 0;
-  // Standard deviation of an action's time, as a share of it, from one worker
-  // or moment to the next: none, or as the play of this number has it.
+  // Standard deviation of an action's time, as a fraction of it; 0 = none.
+  // `play` selects the random numbers.
   double jitter = 0;
   int play = 0;
-  // For the lower bound: the most activations a worker may hold.
+  // The most activations a worker may hold; used for the lower bound only.
   std::optional<double> cap;
 };
 
 struct WorkerStats {
-  double busy = 0;   // in compute, recomputation and updates
+  double busy = 0;   // time in compute, recomputation and updates
   double first = 0;  // start of its first compute
-  double last = 0;   // end of its last
-  // Micro-batches held at once, in D-ths of the model: from the start of F (of
-  // R with recomputation) to the end of the last B or W.
+  double last = 0;   // end of its last compute
+  // The most micro-batches held at once, in D-ths of the model. Each is held
+  // from the start of F (of R with recomputation) to the end of the last B or
+  // W.
   double peak_activations = 0;
 
   bool operator==(const WorkerStats&) const = default;
@@ -49,28 +50,28 @@ struct WorkerStats {
 struct Simulation {
   Trace trace;
   double makespan = 0;
-  double ideal = 0;  // the busiest worker's compute
-  // No order of this placement and these costs can take less: see bound.h.
+  double ideal = 0;  // compute time of the busiest worker
+  // The lower bound for this placement and these costs; see bound.h.
   double bound = 0;
   double bubble_ratio = 0;  // 1 - sum(busy) / (workers * makespan)
-  // What one more step costs: the time between the ends of the last two steps,
-  // of an asynchronous schedule the last two that end before it only drains
-  // (if there are so many). Equal to makespan with one step.
+  // The cost of one more step: the time between the ends of the last two steps.
+  // In an asynchronous schedule, of the last two that end before it starts to
+  // drain, if there are as many. Equal to makespan with one step.
   double period = 0;
-  // With several steps: no order has a shorter period; see period_bound.h.
+  // With several steps: the lower bound on the period; see period_bound.h.
   double period_bound = 0;
   std::vector<WorkerStats> workers;  // of one copy
-  std::vector<int> critical_path;    // indices into trace.events, first to last
+  std::vector<int> critical_path;    // indices into trace.events
 };
 
-// REQUIRES: `schedule` is lowered and validates clean; costs has one entry per
-// stage; options.steps >= 1.
+// Simulates options.steps steps. REQUIRES: `schedule` is lowered and valid;
+// `costs` has one entry per stage; options.steps >= 1.
 [[nodiscard]] Simulation simulate(const Schedule& schedule, const Costs& costs,
                                   const SimulateOptions& options = {});
 
-// The mean makespan of several plays, never below the one without jitter. Where
-// workers or copies wait for each other the slower one of the moment counts, so
-// it is above that.
+// The mean makespan over several plays with jitter, at least that without
+// jitter. It is usually larger: workers and copies that wait for each other
+// always wait for the slower one.
 [[nodiscard]] double expected_makespan(const Schedule& schedule,
                                        const Costs& costs,
                                        const SimulateOptions& options,

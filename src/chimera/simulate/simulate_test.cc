@@ -19,7 +19,7 @@ Schedule two_workers(int micros) {
   return make({.scheme = "gpipe", .depth = 2, .micros = micros});
 }
 
-// While a worker sends it cannot compute, if sends block.
+// With blocking sends a worker cannot compute while it sends.
 TEST(Simulate, SendsMayOccupyTheirWorker) {
   for (const bool blocking : {false, true}) {
     const Schedule schedule =
@@ -28,14 +28,16 @@ TEST(Simulate, SendsMayOccupyTheirWorker) {
     costs.time_per_byte = 1;
     costs.stages[0].boundary_bytes = 0.5;
     costs.blocking_sends = blocking;
-    // Three forwards (1.5 each where sends block), the last one's message and
-    // forward, three backwards of 2 (2.5), the last one's message and backward.
+    // Three forwards (1.5 each if sends block), then message and forward of the
+    // last one; three backwards of 2 (2.5), then message and backward of the
+    // last one.
     const double expected = blocking ? 4.5 + 1 + 7.5 + 2 : 3.5 + 1 + 6.5 + 2;
     EXPECT_DOUBLE_EQ(simulate(lower(schedule), costs).makespan, expected);
   }
 }
 
-// Two of two cores busy: each slower by the contention, alone as fast as said.
+// With both of two cores busy each is slower by the contention; alone, a core
+// has its full speed.
 TEST(Simulate, BusyCoresDisturbEachOther) {
   Schedule schedule =
       make_schedule({.scheme = "1f1b", .depth = 1, .micros = 2}).value();
@@ -48,8 +50,9 @@ TEST(Simulate, BusyCoresDisturbEachOther) {
   EXPECT_DOUBLE_EQ(simulate(lower(schedule), costs, options).makespan, 15);
 }
 
-// One worker waits for nobody: what jitter takes it also gives. Two that meet
-// after every action lose, the more the more their times differ.
+// A worker that waits for no other neither gains nor loses by jitter. Two
+// workers that wait for each other after every action lose, and more so the
+// more their times vary.
 TEST(Simulate, JitterCostsWhereWorkersWaitForEachOther) {
   const auto lost = [](const Schedule& schedule, double jitter) {
     const Schedule lowered = lower(schedule);
@@ -68,7 +71,7 @@ TEST(Simulate, JitterCostsWhereWorkersWaitForEachOther) {
   EXPECT_LT(lost(pair, 0.1), 0.1 / std::sqrt(std::numbers::pi) * 1.2);
 }
 
-// Two copies meet after each step, and so wait for the slower one.
+// Two copies wait for each other after each step, so the slower one counts.
 TEST(Simulate, JitterCostsWhereCopiesWaitForEachOther) {
   Schedule alone = make({.scheme = "1f1b", .depth = 1, .micros = 4});
   const Costs costs = uniform_costs(alone, {});
@@ -98,7 +101,7 @@ TEST(Simulate, APlayCanBeRepeated) {
   EXPECT_NE(play(3), play(4));
 }
 
-// The weight that both ends share has a sum and an update of its own.
+// The tied weight has a separate sum and update.
 TEST(Simulate, TiedWeightsAreUpdatedOnceByEachHolder) {
   const auto makespan = [](const char* scheme, double update) {
     const Schedule schedule =
@@ -115,8 +118,9 @@ TEST(Simulate, TiedWeightsAreUpdatedOnceByEachHolder) {
 TEST(Simulate, BytesOccupyTheLinkAndLatencyDoesNot) {
   const Schedule schedule = two_workers(3);
   Costs costs = uniform_costs(schedule, {.latency = 1});
-  // Three activations sent at 1, 2, 3. Latency alone: the last arrives at 4.
-  // first = when worker 1 starts; its forwards run back to back from there.
+  // Three activations are sent at 1, 2 and 3. With latency alone the last one
+  // arrives at 4. `first` is when worker 1 starts; its forwards then run back
+  // to back.
   Simulation simulation = simulate(lower(schedule), costs);
   EXPECT_EQ(simulation.workers[1].first, 2);
   EXPECT_EQ(simulation.makespan, 4 + 1 + 6 + 1 + 2);
@@ -157,8 +161,8 @@ TEST(Simulate, EagerSumsHideBehindCompute) {
   const double end =
       simulate(lower(schedule, {.sync = Sync::kEnd}), costs).makespan;
   const double eager = simulate(lower(schedule), costs).makespan;
-  EXPECT_EQ(end, 36 + 4);    // both sums of a worker after its last backward
-  EXPECT_EQ(eager, 36 + 2);  // the far stage's is hidden
+  EXPECT_EQ(end, 36 + 4);  // both sums of a worker come after its last backward
+  EXPECT_EQ(eager, 36 + 2);  // the sum of the far stage is hidden
 }
 
 TEST(Simulate, GatedUpdatesWaitForTheVote) {
@@ -179,8 +183,8 @@ TEST(Simulate, UpdatesOccupyTheWorker) {
 }
 
 TEST(Simulate, SharedCoresSlowEverybodyEqually) {
-  // Two workers compute side by side from 1 to 3 (GPipe's forwards) and from
-  // 6 to 8 (backwards); on one core these stretches take twice as long.
+  // Two workers compute at the same time from 1 to 3 (GPipe's forwards) and
+  // from 6 to 8 (backwards); on one core these intervals take twice as long.
   const Schedule schedule = make({.scheme = "gpipe", .depth = 2, .micros = 3});
   const Costs costs = uniform_costs(schedule, {.backward = 1});
   EXPECT_EQ(simulate(lower(schedule), costs).makespan, 8);
@@ -200,7 +204,8 @@ TEST(Simulate, CoresAboveTheWorkersChangeNothing) {
 }
 
 TEST(Simulate, StepsDoNotMeetInABarrier) {
-  // ZB-H2 leaves no bubble inside a worker's span, so steps tile.
+  // ZB-H2 has no bubble between a worker's first and last compute, so steps fit
+  // together without gaps.
   const Schedule schedule = make({.scheme = "zb-h2", .depth = 4, .micros = 8});
   const Costs costs = uniform_costs(schedule, {});
   const Simulation simulation = simulate(lower(schedule), costs, {.steps = 4});
@@ -208,8 +213,8 @@ TEST(Simulate, StepsDoNotMeetInABarrier) {
   EXPECT_EQ(simulation.makespan, 3 * 24 + 27);
 }
 
-// Steps that end while the pipeline drains, without forwards between their
-// backwards, end early: they must not count.
+// While the pipeline drains, no forwards come between backwards, so steps end
+// early: they must not count.
 TEST(Simulate, APeriodHasTheWholeWorkOfTheBusiestWorker) {
   for (const char* scheme : {"pipedream", "pipedream-2bw"}) {
     for (const int micros : {4, 6}) {
@@ -226,7 +231,7 @@ TEST(Simulate, APeriodHasTheWholeWorkOfTheBusiestWorker) {
   }
 }
 
-// A worker whose send blocks starts no sum before its bytes have left.
+// A worker with a blocking send starts no sum before its bytes have left.
 TEST(Simulate, SumsWaitForSendsThatBlock) {
   const Schedule schedule =
       make({.scheme = "chimera", .depth = 2, .micros = 2});
@@ -285,7 +290,7 @@ TEST(Simulate, NoSchemeBeatsTheBound) {
 }
 
 TEST(Simulate, BoundIsThatOfThePlacement) {
-  // 3N + skew: one way D-1, two pipes D/2-1, a vee half of it.
+  // 3N + skew: D-1 for one pipe, D/2-1 for two pipes, half of that for a vee.
   const auto bound = [](const ScheduleSpec& spec) {
     const Schedule schedule = make(spec);
     return simulate(lower(schedule), uniform_costs(schedule, {})).bound;
@@ -295,7 +300,7 @@ TEST(Simulate, BoundIsThatOfThePlacement) {
   EXPECT_EQ(bound({.scheme = "chimera", .depth = 8, .micros = 8, .pipes = 4}),
             24 + 1);
   EXPECT_EQ(bound({.scheme = "zb-v", .depth = 8, .micros = 8}), 24 + 3.5);
-  // One micro-batch: all the way down and back, and stage 0's weights.
+  // One micro-batch: down and up the pipe, then the weights of stage 0.
   EXPECT_EQ(bound({.scheme = "1f1b", .depth = 8, .micros = 1}), 8 + 8 + 1);
 }
 
@@ -311,7 +316,7 @@ TEST(Simulate, SameInputGivesTheSameTrace) {
               simulate(lowered, costs, options).trace);
 }
 
-// Files may recompute some stages only, and update before the end.
+// Schedules from files may recompute only some stages, and update early.
 TEST(Simulate, TheBoundCountsOnlyTheRecomputationsThereAre) {
   const Schedule made =
       make({.scheme = "planned", .depth = 2, .micros = 2, .pipes = 1});

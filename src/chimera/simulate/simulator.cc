@@ -92,7 +92,7 @@ void Simulator::count_members() {
   }
 }
 
-// A worker that holds both ends updates their common weight with the first.
+// A worker that holds both ends updates the tied weight with the first stage.
 void Simulator::note_tied(const SumGroup& group) {
   for (const Member& member : group.members) {
     const int worker = schedule_.placement.worker(member.pipe, member.stage);
@@ -164,7 +164,7 @@ bool Simulator::update_ready(int worker, const Action& action, int step,
     if (!wait_for(sum, worker)) return false;
     ready.after(sum.at, sum.event);
   }
-  // The vote counts only if it stands before the update in the list.
+  // An update waits for the vote only if N stands before it in the list.
   if (vote_position_[worker] > workers_[worker].position) return true;
   Vote& vote = votes_[step];
   if (!wait_for(vote.done, worker)) return false;
@@ -177,7 +177,7 @@ bool Simulator::input_ready(int worker, const Action& action, int step,
   const size_t needed = index_.needed_by(action);
   if (needed == MicroIndex::kNothing) return true;
   const int source = action.op == Op::kF ? action.stage - 1 : action.stage + 1;
-  // From the same worker: its own list has made it already.
+  // The same worker's list has produced the input already.
   if (schedule_.placement.worker(action.pipe, source) == worker) return true;
   MessageArrival& message = messages_[made_index(needed, step)];
   if (message.at < 0) {
@@ -239,8 +239,8 @@ void Simulator::finish(int worker) {
 
 double Simulator::period(const std::vector<double>& step_end) const {
   if (options_.steps == 1) return result_.makespan;
-  // The rounds after the last forwards only drain: a step that ends in them
-  // ends early.
+  // Rounds after the last forwards only drain: steps that end in them are
+  // shorter.
   const int drained = rounds_ - options_.steps;
   const int last = std::max(1, options_.steps - 1 - drained);
   return step_end[last] - step_end[last - 1];
@@ -270,7 +270,7 @@ void Simulator::summarise() {
         schedule_, costs_, {.cores = options_.cores, .cap = options_.cap});
   }
   if (result_.makespan > 0) {
-    // Not below 0 by the dust of summing many times.
+    // Rounding errors of many additions must not make the ratio negative.
     const double all = schedule_.workers() * result_.makespan;
     result_.bubble_ratio = std::max(0.0, 1 - busy / all);
   }
@@ -305,7 +305,7 @@ double slowest_of(std::vector<double> values, int count) {
 
 double expected_makespan(const Schedule& schedule, const Costs& costs,
                          const SimulateOptions& options, int most_plays) {
-  // The more actions, the less plays differ.
+  // Plays with many actions vary little, so few of them suffice.
   constexpr double kMostActions = 5e6;
   const int plays = static_cast<int>(std::clamp(
       kMostActions / options.steps / static_cast<double>(num_actions(schedule)),
@@ -316,8 +316,8 @@ double expected_makespan(const Schedule& schedule, const Costs& costs,
     spans.push_back(simulate(schedule, costs, play).makespan);
   }
   const double mean = slowest_of(spans, 1);
-  // Copies meet after every step, and deviations of single steps are larger
-  // than those of their sum.
+  // Copies wait for each other after every step, and single steps vary more
+  // (relative to their mean) than sums of steps: by sqrt(steps).
   const double waiting = (slowest_of(spans, schedule.width) - mean) *
                          std::sqrt(double(options.steps));
   play.jitter = 0;

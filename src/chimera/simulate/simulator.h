@@ -1,5 +1,6 @@
-// The simulator's state and steps; simulate() is the way in. Compute is in
-// simulator.cc, messages, sums and the vote in simulator_comm.cc.
+// State and transitions of the simulator; simulate() is the entry point.
+// Compute is in simulator.cc; messages, sums and the vote are in
+// simulator_comm.cc.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace chimera::simulating {
 
-// Something that will be there at a time known only once it has been started.
+// A completion whose time is known only once the operation has started.
 struct Arrival {
   double at = -1;  // < 0: not started yet
   std::int32_t event = kNone;
@@ -22,8 +23,8 @@ struct Arrival {
   [[nodiscard]] bool known() const { return at >= 0; }
 };
 
-// The same for a message, which has one receiver: kept small, as there are as
-// many as actions.
+// An Arrival with one receiver, for messages: small, because there are as many
+// messages as actions.
 struct MessageArrival {
   double at = -1;
   std::int32_t event = kNone;
@@ -45,12 +46,12 @@ struct WorkerState {
   int round = 0;
   int position = 0;
   bool computing = false;
-  std::int32_t last_event = kNone;  // its newest compute
+  std::int32_t last_event = kNone;  // its newest compute event
   double free_at = 0;
   int held = 0;
   int peak = 0;
   bool has_computed = false;
-  std::vector<int> open_sums;  // started, not yet seen complete
+  std::vector<int> open_sums;  // started and not known to be complete
 };
 
 class Simulator {
@@ -60,7 +61,7 @@ class Simulator {
   Simulation run();
 
  private:
-  // The moment an action may start and the event that decides it.
+  // The time at which an action may start, and the event that determines it.
   struct Ready {
     double at;
     std::int32_t cause;
@@ -77,7 +78,7 @@ class Simulator {
 
   // Runs `worker` until it computes, waits or is done.
   void advance(int worker);
-  // False if the worker has to wait: it will be woken.
+  // Performs one action. False if the worker has to wait; it will be woken.
   bool step(int worker, const Action& action, int step);
   bool compute(int worker, const Action& action, int step);
   bool update_ready(int worker, const Action& action, int step, Ready& ready);
@@ -114,14 +115,14 @@ class Simulator {
   Jitter jitter_;
   Links links_;
   int rounds_;
-  size_t sums_per_group_ = 1;  // micros where sums are per micro-batch
+  size_t sums_per_group_ = 1;  // micros if every micro-batch has sums
   std::vector<WorkerState> workers_;
   std::vector<MessageArrival> messages_;     // [step, made]
   std::vector<Sum> sums_;                    // [step, group, micro]
   std::vector<int> vote_position_;           // [worker]
   std::vector<Vote> votes_;                  // [step]
   std::vector<std::vector<int>> groups_of_;  // [stage]
-  std::vector<int> tied_stage_;              // [worker] or kNone
+  std::vector<int> tied_stage_;              // [worker]; kNone: holds none
   std::vector<std::vector<int>> holders_;    // [group], each worker once
   std::vector<double> sum_times_;            // [group]
   std::vector<bool> recomputed_;             // [cell]

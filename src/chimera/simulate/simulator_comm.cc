@@ -1,4 +1,4 @@
-// What moves between workers: messages, gradient sums, the vote.
+// Communication between workers: messages, gradient sums, the vote.
 #include <algorithm>
 #include <cmath>
 
@@ -54,8 +54,9 @@ void Simulator::start_sum(int worker, const Action& action, int step) {
   if (--sums_[index].missing == 0) run_sum(worker, action, step);
 }
 
-// All members have started it: it takes the links between them, in both
-// directions (with several copies also those to a worker's own copies).
+// Runs a sum once all members have started it. It occupies the links between
+// them in both directions, and with several copies also a worker's links to its
+// copies.
 void Simulator::run_sum(int starter, const Action& action, int step) {
   const std::vector<int>& members = holders_[action.group];
   const double time = sum_times_[action.group];
@@ -82,7 +83,7 @@ void Simulator::run_sum(int starter, const Action& action, int step) {
   announce(sums_[sum_index(action.group, action.micro, step)].done, end, event);
 }
 
-// False while a send that blocks holds the worker: it will be woken.
+// True if no blocking send occupies the worker; otherwise it will be woken.
 bool Simulator::has_sent(int worker) {
   const double free_at = workers_[worker].free_at;
   if (free_at <= queue_.now()) return true;

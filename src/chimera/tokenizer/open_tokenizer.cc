@@ -28,7 +28,8 @@ bool is_file(const fs::path& path) {
 }
 
 Diagnostic refused(const fs::path& path, std::string needed, std::string hint) {
-  return {.code = "E701",
+  return {.kind = DiagnosticKind::kData,
+          .code = "E701",
           .where = path.string(),
           .found = "the tokenizer",
           .needed = std::move(needed),
@@ -64,7 +65,8 @@ Diagnostics check_class(const fs::path& directory,
   const std::string& name = config.tokenizer_class;
   if (name.empty() || name == family || name == family + "Fast") return {};
   return {
-      {.code = "E706",
+      {.kind = DiagnosticKind::kData,
+       .code = "E706",
        .where = (directory / "tokenizer_config.json").string(),
        .found = "tokenizer_class " + shown(name) + " without tokenizer.json",
        .needed = "is not supported",

@@ -27,7 +27,8 @@ std::optional<TokenId> find_token(const TokenizerSpec& spec,
 
 Diagnostic contradiction(const TokenizerSpec& spec, std::string found,
                          std::string needed) {
-  return {.code = "E705",
+  return {.kind = DiagnosticKind::kData,
+          .code = "E705",
           .where = spec.file,
           .found = std::move(found),
           .needed = std::move(needed),

@@ -88,7 +88,8 @@ Result<MergeList> parse_merges(std::string_view text, const std::string& file) {
       merges.emplace_back(parts[0], parts[1]);
       continue;
     }
-    errors.push_back({.code = "E703",
+    errors.push_back({.kind = DiagnosticKind::kData,
+                      .code = "E703",
                       .where = file + ":" + std::to_string(number),
                       .found = "\"" + shown(line) + "\"",
                       .needed = "must be two tokens with a blank between them",

@@ -148,7 +148,8 @@ void check_document(const Document& document, const std::string& file,
                     Diagnostics& errors) {
   const auto refuse = [&](const char* code, const std::string& found,
                           const std::string& needed, const std::string& hint) {
-    errors.push_back({.code = code,
+    errors.push_back({.kind = DiagnosticKind::kData,
+                      .code = code,
                       .where = file,
                       .found = found,
                       .needed = needed,
@@ -203,7 +204,11 @@ TokenizerSpec spec_of(Document document, const std::string& file) {
 }  // namespace
 
 JsonCodes tokenizer_json_codes() {
-  return {.syntax = "E702", .type = "E703", .range = "E703", .key = "E704"};
+  return {.syntax = "E702",
+          .type = "E703",
+          .range = "E703",
+          .key = "E704",
+          .kind = DiagnosticKind::kData};
 }
 
 AddedToken read_added_token(JsonReader& reader) {

@@ -1,9 +1,10 @@
 // Format:
 // https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 // ("Trace Event Format"), the JSON array form.
-//   pid = worker; tid = one track for compute, sums, vote, and each peer that
-//   the worker sends to. Slices on one track may not overlap, so messages that
-//   are under way together (latency does not occupy a link) get lanes of it.
+//   pid = worker; tid = one track each for compute, sums and the vote, and one
+//   for each peer that the worker sends to. Slices on one track may not
+//   overlap, so messages that are in flight together (latency does not occupy
+//   a link) are spread over several lanes of their track.
 #include "chimera/trace/chrome.h"
 
 #include <algorithm>
@@ -46,7 +47,8 @@ std::string lane_name(const Lane& lane) {
   return name;
 }
 
-// The lane of each event: the first of its track that is free at its start.
+// The lane of each event: the first lane of its track that is free when the
+// event starts.
 std::vector<Lane> assign_lanes(const Trace& trace) {
   std::vector<int> order(trace.events.size());
   std::iota(order.begin(), order.end(), 0);
@@ -72,8 +74,9 @@ std::vector<Lane> assign_lanes(const Trace& trace) {
   return lanes;
 }
 
-// What a compute takes from a message: (worker, step, forward?, stage, micro,
-// part). Copies do the same in the same step, so only the worker tells which.
+// The message a compute consumes: (worker, step, forward?, stage, micro, part).
+// Copies send the same message in the same step, so the worker is what tells
+// them apart.
 using Input = std::tuple<int, int, bool, int, int, int>;
 
 Input input_of(const Event& compute) {
@@ -119,7 +122,8 @@ class ChromeWriter {
   }
 
  private:
-  // A comma before every record but the first, so that each line is whole.
+  // Writes a comma before every record but the first, so that every line is a
+  // complete record.
   std::ostream& record() {
     out_ << (first_ ? "\n" : ",\n");
     first_ = false;
@@ -162,7 +166,7 @@ class ChromeWriter {
     out_ << "}}";
   }
 
-  // From every message to the compute that takes it.
+  // Draws an arrow from every message to the compute that consumes it.
   void write_arrows() {
     std::map<Input, size_t> takers;
     for (size_t i = 0; i < trace_.events.size(); ++i) {

@@ -1,4 +1,5 @@
-// Chrome trace JSON, as chrome://tracing and ui.perfetto.dev read it.
+// Writes a Trace as Chrome trace JSON, for chrome://tracing and
+// ui.perfetto.dev.
 #pragma once
 
 #include <ostream>
@@ -7,13 +8,13 @@
 
 namespace chimera {
 
-// One process per worker with a track for compute, a track per link direction
-// (messages to a peer), one for sums and one for the vote; arrows lead from
-// each message to the compute that takes it. `us_per_unit` turns the
-// trace's time unit into microseconds.
+// Writes one process per worker with a track for compute, a track per link
+// direction (messages to a peer), one for sums and one for the vote; arrows
+// lead from each message to the compute that consumes it. `us_per_unit` is the
+// trace's time unit in microseconds.
 //
-// The array is streamed and every line is whole, so a file whose writer was
-// killed still opens.
+// The array is streamed and every line is a complete record, so a file whose
+// writer was killed still opens.
 void write_chrome_trace(const Trace& trace, double us_per_unit,
                         std::ostream& out);
 

@@ -13,15 +13,15 @@
 namespace chimera {
 namespace {
 
-// No machine has more workers; keeps sums of ids in range.
+// More workers than any machine has; keeps sums of ids in range.
 constexpr int kMostWorkers = 1 << 20;
 
-// One record of the file, as far as it is of interest.
+// The fields of one record that are read.
 struct Record {
   std::string phase;
   std::string name;
   std::string category;
-  std::string track_name;  // of a record that names a track
+  std::string track_name;  // set if the record names a track
   int worker = kNone;
   int track = kNone;
   double start_us = 0;
@@ -100,7 +100,7 @@ class ChromeReader {
   }
 
   void take(const Record& record) {
-    if (reader_.failed()) return;  // cut off in its middle
+    if (reader_.failed()) return;  // the file ends inside this record
     if (record.worker < 0 || record.worker >= kMostWorkers) return;
     if (record.phase == "M") take_track(record);
     if (record.phase == "X") take_slice(record);

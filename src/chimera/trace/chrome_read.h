@@ -1,4 +1,4 @@
-// The way back from trace.json to a Trace.
+// Reads the trace.json that write_chrome_trace wrote back into a Trace.
 #pragma once
 
 #include <string>
@@ -9,13 +9,14 @@
 
 namespace chimera {
 
-// The events that write_chrome_trace wrote, in the file's order; what else the
-// file holds is passed over. Causes and versions are not stored, so they come
-// back as kNone: merge_ranks finds the causes again. `us_per_unit` as it was
-// written. A file that ends early gives the events before its end.
+// The events that write_chrome_trace wrote, in the file's order; anything else
+// in the file is skipped. Causes and versions are not stored and are read as
+// kNone; merge_ranks finds the causes again. A file that ends early gives the
+// events before its end.
+// REQUIRES: `us_per_unit` is the one the file was written with.
 //
-// E101 if nothing in `text` is such an event. Counts are not checked against
-// any schedule: workers is the highest one named, plus 1.
+// Returns E101 if `text` holds no such event. Counts are not checked against
+// any schedule: the trace has as many workers as the highest one named, plus 1.
 [[nodiscard]] Result<Trace> read_chrome_trace(std::string_view text,
                                               const std::string& file_name,
                                               double us_per_unit);

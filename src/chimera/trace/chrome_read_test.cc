@@ -9,7 +9,7 @@
 namespace chimera {
 namespace {
 
-// Worker 0 makes, sends twice at once, sums and votes; worker 1 takes.
+// Worker 0 computes, sends twice at once, sums and votes; worker 1 receives.
 Trace example() {
   Trace trace{.workers = 2, .pipes = 2, .steps = 3};
   const auto add = [&](Action action, int worker, double start, double end) {

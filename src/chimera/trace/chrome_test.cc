@@ -48,7 +48,7 @@ TEST(Chrome, ArrowsLeadFromMessageToItsCompute) {
   EXPECT_NE(text.find(R"("ts":1500,"dur":1000)"), std::string::npos);
 }
 
-// Copies send and take the same in the same step.
+// Copies send and receive the same messages in the same step.
 TEST(Chrome, ArrowsStayWithinTheirCopy) {
   Trace trace = two_workers();
   trace.workers = 4;

@@ -1,4 +1,4 @@
-// What a run tells about costs, so that plan and run can stand side by side.
+// Measures costs from the trace of a run, to compare the run with its plan.
 #pragma once
 
 #include "chimera/schedule/costs.h"
@@ -6,15 +6,17 @@
 
 namespace chimera {
 
-// One step of a trace, of the first `workers` workers, from time 0 on.
+// The events of one step on the first `workers` workers, shifted to start at
+// time 0.
 [[nodiscard]] Trace one_step(const Trace& trace, int step, int workers);
 
-// Both in one, for a picture: the workers of `second` follow those of `first`.
+// Both traces in one, for a picture: the workers of `second` follow those of
+// `first`.
 [[nodiscard]] Trace side_by_side(const Trace& first, const Trace& second);
 
-// The median time of every kind of compute on every stage, in the trace's
-// unit; of messages and of sums one median for all. A whole backward counts as
-// two equal halves.
+// The median time of each kind of compute on each stage, in the trace's unit;
+// messages share one median, and so do sums. A whole backward counts as two
+// equal halves.
 [[nodiscard]] Costs measured_costs(const Schedule& schedule,
                                    const Trace& trace);
 

@@ -9,7 +9,7 @@
 namespace chimera {
 namespace {
 
-// What a send passes on.
+// The compute whose result `send` carries.
 size_t sent_by(const MicroIndex& index, const Action& send) {
   return send.op == Op::kSF ? index.activation(send.stage, send.micro)
                             : index.gradient(send.stage, send.micro, send.part);
@@ -36,14 +36,14 @@ class Merging {
   }
 
  private:
-  // (what, copy or rank, step) -> index of the event.
+  // (id in MicroIndex or group, copy or rank, step) -> index of the event.
   using Key = std::tuple<size_t, int, int>;
 
   [[nodiscard]] int copy_of(int rank) const {
     return rank / schedule_.workers();
   }
 
-  // The later-ending of two events; kNone is earliest.
+  // The event that ends later; kNone ends before any event.
   [[nodiscard]] std::int32_t later(std::int32_t a, std::int32_t b) const {
     if (a == kNone || b == kNone) return std::max(a, b);
     return trace_.events[b].end > trace_.events[a].end ? b : a;
@@ -115,16 +115,16 @@ class Merging {
   const Schedule& schedule_;
   MicroIndex index_;
   Trace& trace_;
-  std::vector<bool> gated_;                 // [worker]: updates wait for votes
+  std::vector<bool> gated_;  // [worker]: updates wait for the vote
   std::vector<std::int32_t> last_compute_;  // [rank]
   std::vector<std::int32_t> last_vote_;     // [rank]
   std::map<Key, std::int32_t> made_;        // by compute
   std::map<Key, std::int32_t> arrived_;     // by message
-  std::map<Key, std::int32_t> gradients_;   // [group]: its newest backward
+  std::map<Key, std::int32_t> gradients_;   // newest backward of each group
   std::map<Key, std::int32_t> sums_;
 };
 
-// Completes what ranks of different processes could not know of each other.
+// Fills in what a rank could not see: events of ranks in other processes.
 class Completion {
  public:
   explicit Completion(const Schedule& lowered)
@@ -136,7 +136,7 @@ class Completion {
   }
 
  private:
-  // (what was made, copy, step) or (group, number, step).
+  // (id of a compute, copy, step) or (group, number of the sum, step).
   using Key = std::tuple<size_t, int, int>;
 
   [[nodiscard]] static Key sum_key(const Event& event) {
@@ -169,11 +169,11 @@ class Completion {
 
   int workers_;
   MicroIndex index_;
-  std::map<Key, double> made_;  // when
+  std::map<Key, double> made_;  // when each compute ended
   std::map<Key, double> sum_starts_;
 };
 
-// From the worker within a copy, as schedules count, to the rank.
+// Replaces the peer's worker number within its copy by its rank.
 void name_peer(const Schedule& lowered, Event& event) {
   if (!is_send(event.action.op)) return;
   const int copy = event.worker / lowered.workers();
@@ -193,7 +193,7 @@ Trace merge_ranks(const Schedule& lowered,
   }
   for (Event& event : trace.events) name_peer(lowered, event);
   Completion(lowered).run(trace.events);
-  // An event of no length comes after those that ended when it began.
+  // An event of zero length comes after those that ended when it began.
   std::stable_sort(trace.events.begin(), trace.events.end(),
                    [](const Event& a, const Event& b) {
                      return std::tie(a.start, a.end) < std::tie(b.start, b.end);

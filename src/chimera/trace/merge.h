@@ -1,4 +1,4 @@
-// From what each rank saw to one trace.
+// Merges what each rank recorded into one trace.
 #pragma once
 
 #include <vector>
@@ -7,14 +7,18 @@
 
 namespace chimera {
 
-// One trace of all ranks, in order of time. Worker w of copy c, and so a peer,
-// is c * workers + w there. Causes are found here: a compute waited for the
-// rank's previous compute or for what it takes (message, sums, vote), whichever
-// ended last; a message left after the compute that made it, a sum after its
-// last gradient. What a rank could not know is completed: a message that is
-// only an arrival left when the compute that made it ended; a sum began when
-// its last member had started it.
-// REQUIRES: `lowered` is what ran; `by_rank` holds a list for each rank.
+// One trace of all ranks, ordered by time. Worker w of copy c becomes worker c
+// * workers + w of the trace, and so do peers.
+//
+// Causes are determined here. A compute waited for the rank's previous compute
+// or for an input (message, sums, vote), whichever ended last; a message left
+// after the compute that produced it, a sum started after its last gradient.
+// Gaps are completed: a message of which only the arrival was recorded left
+// when the compute that produced it ended; a sum began when its last member
+// started it.
+//
+// REQUIRES: `lowered` is the schedule that ran; `by_rank` holds one list per
+// rank.
 [[nodiscard]] Trace merge_ranks(const Schedule& lowered,
                                 const std::vector<std::vector<Event>>& by_rank,
                                 int steps);

@@ -23,7 +23,8 @@ constexpr Action kF1{.op = Op::kF, .pipe = 0, .stage = 1, .micro = 0};
 constexpr Action kB1{.op = Op::kB, .pipe = 0, .stage = 1, .micro = 0};
 constexpr Action kB0{.op = Op::kB, .pipe = 0, .stage = 0, .micro = 0};
 
-// Rank 1 has recorded the activation it received, rank 0 the gradient.
+// Rank 1 has recorded the activation it received, rank 0 the gradient it
+// received.
 std::vector<std::vector<Event>> seen() {
   Action send_forward = kF0;
   send_forward.op = Op::kSF;
@@ -40,15 +41,15 @@ TEST(MergeRanks, OrdersByTimeAndFindsCauses) {
   const Trace trace = merge_ranks(two_stages(), seen(), 1);
   ASSERT_EQ(trace.events.size(), 6U);
   for (int at = 0; at < 6; ++at) {
-    // Each waited for exactly the one before: F, message, F, B, message, B.
+    // Each event waited for the one before it: F, message, F, B, message, B.
     EXPECT_EQ(trace.events[at].cause, at - 1) << at;
   }
   EXPECT_EQ(critical_path(trace), (std::vector<int>{0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(makespan(trace), 8);
 }
 
-// The vote of the step before may still be open when an update starts that does
-// not wait for it.
+// An update that does not wait for the vote may start while the vote of the
+// previous step is still open.
 TEST(MergeRanks, UpdateWaitsForVoteOnlyWhereItIsGated) {
   const Action update{.op = Op::kU, .stage = 0};
   for (const bool gated : {false, true}) {
@@ -65,7 +66,7 @@ TEST(MergeRanks, UpdateWaitsForVoteOnlyWhereItIsGated) {
   }
 }
 
-// Schedules count workers within a copy, a trace over all.
+// Schedules number workers within a copy; a trace numbers them over all copies.
 TEST(MergeRanks, NamesPeersByRank) {
   Schedule schedule = two_stages();
   schedule.width = 2;
@@ -76,7 +77,7 @@ TEST(MergeRanks, NamesPeersByRank) {
   }
   const Trace trace = merge_ranks(schedule, ranks, 1);
   EXPECT_EQ(trace.workers, 4);
-  std::vector<std::pair<int, int>> messages;  // from, to
+  std::vector<std::pair<int, int>> messages;  // (from, to)
   for (const Event& each : trace.events) {
     if (!is_send(each.action.op)) continue;
     messages.push_back({each.worker, each.action.peer});

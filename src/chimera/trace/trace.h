@@ -1,6 +1,7 @@
-// What happened, or would happen: a list of timed events. The simulator and
-// the runtime both return this type, so that report cannot tell them apart and
-// the difference between two traces is the model's error bar.
+// The events of a step, simulated or measured, as a list of intervals. The
+// simulator and the runtime both return this type, so report cannot tell them
+// apart, and the difference between the two traces is the error of the
+// simulator's model.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +12,14 @@
 
 namespace chimera {
 
-// One interval. What kind it is follows from action.op:
+// One interval. action.op tells its kind:
 //   F B I W R U   compute on `worker`
 //   SF SB         a message from `worker` to action.peer (both are workers of
 //                 the trace), from the moment it leaves to the moment it
 //                 arrives
 //   G             the gradient sum of action.group, seen by member `worker`,
 //                 from the moment its last member has started it
-//   N             the vote, seen by `worker`, from its own start
+//   N             the vote, seen by `worker`, from the moment it starts it
 struct Event {
   Action action;
   int worker = 0;
@@ -26,11 +27,11 @@ struct Event {
   double start = 0;
   double end = 0;
   // The event whose end this one's start waited for, as an index into
-  // Trace::events; kNone at the beginning. Following it from the last event
-  // gives the critical path.
+  // Trace::events; kNone if it waited for none. Following causes from the last
+  // event gives the critical path.
   std::int32_t cause = kNone;
-  // Which weights a compute used: the number of updates its stage had seen.
-  // The runtime records it; kNone in simulated traces.
+  // The weights a compute used, as the number of updates applied to its stage
+  // so far. Recorded by the runtime; kNone in simulated traces.
   std::int32_t version = kNone;
 
   bool operator==(const Event&) const = default;
@@ -45,11 +46,12 @@ struct Trace {
   bool operator==(const Trace&) const = default;
 };
 
-// The latest end of any event but a vote (nobody waits for the last one).
+// The latest end of any event except votes, because no event waits for the last
+// one.
 [[nodiscard]] double makespan(const Trace& trace);
 
-// From the event that ends last (but a vote) back along the causes: indices
-// into trace.events, first to last.
+// The events from the beginning to the one that ends last (votes excepted),
+// each the cause of the next, as indices into trace.events.
 [[nodiscard]] std::vector<int> critical_path(const Trace& trace);
 
 }  // namespace chimera

@@ -4,9 +4,9 @@
 
 #include <set>
 
+#include "chimera/comm/exchange.h"
 #include "chimera/comm/machine.h"
 #include "chimera/exec/clock_sync.h"
-#include "chimera/exec/gather.h"
 #include "chimera/model/tensor_payload.h"
 
 namespace chimera {

@@ -12,11 +12,12 @@
 namespace chimera {
 namespace {
 
-// What a directory or a checkpoint says fills what run.toml leaves open; what
-// both say must agree.
+// A directory or a checkpoint that gives the shape of the model: it fills in
+// the keys that run.toml leaves out, and must agree with those that it gives.
 struct ShapeSource {
   const HfShape& hf;
   std::string name;
+  DiagnosticKind kind;  // of a contradiction
   const char* code;
 };
 
@@ -27,7 +28,8 @@ Diagnostics adopt_shape(const ShapeSource& source, ModelConfig& model) {
     if (!mine) {
       mine = theirs;
     } else if (*mine != theirs) {
-      errors.push_back({.code = source.code,
+      errors.push_back({.kind = source.kind,
+                        .code = source.code,
                         .found = "model." + std::string(name) + " = " +
                                  std::to_string(*mine),
                         .needed = "must agree with " + source.name +
@@ -37,7 +39,8 @@ Diagnostics adopt_shape(const ShapeSource& source, ModelConfig& model) {
   };
   if (hf.model.kind != model.kind) {
     errors.push_back(
-        {.code = source.code,
+        {.kind = source.kind,
+         .code = source.code,
          .found = "model.kind = \"" + std::string(name_of(model.kind)) + "\"",
          .needed = "must agree with " + source.name + ", which holds a " +
                    std::string(name_of(hf.model.kind))});
@@ -52,7 +55,8 @@ Diagnostics adopt_shape(const ShapeSource& source, ModelConfig& model) {
   adopt("tie_embeddings", model.tie_embeddings, hf.model.tie_embeddings);
   if (!model.seq) model.seq = hf.model.positions;
   if (*model.seq > hf.model.positions) {
-    errors.push_back({.code = source.code,
+    errors.push_back({.kind = source.kind,
+                      .code = source.code,
                       .found = "model.seq = " + std::to_string(*model.seq),
                       .needed = "must not be above the " +
                                 std::to_string(hf.model.positions) +
@@ -150,14 +154,16 @@ Diagnostics set_up_model(RunSetup& setup, const HfShape* saved) {
   ModelConfig& model = setup.config.model;
   if (!model.init.empty() && saved != nullptr) {
     hf = saved;
-    Diagnostics errors = adopt_shape({*hf, "the checkpoint", "E584"}, model);
+    Diagnostics errors = adopt_shape(
+        {*hf, "the checkpoint", DiagnosticKind::kCheckpoint, "E584"}, model);
     if (!errors.empty()) return errors;
   } else if (!model.init.empty()) {
     Result<HfDirectory> opened = HfDirectory::open(model.init);
     if (!opened) return opened.errors();
     directory = std::make_shared<HfDirectory>(std::move(opened).value());
     hf = &directory->shape();
-    Diagnostics errors = adopt_shape({*hf, model.init, "E565"}, model);
+    Diagnostics errors =
+        adopt_shape({*hf, model.init, DiagnosticKind::kUsage, "E565"}, model);
     if (!errors.empty()) return errors;
   }
   setup.model = make_model(details_of(model, hf));

@@ -7,7 +7,7 @@
 #include <future>
 #include <limits>
 
-#include "chimera/exec/gather.h"
+#include "chimera/comm/exchange.h"
 #include "chimera/plan/run_schedule.h"
 #include "chimera/schedule/forms.h"
 #include "chimera/simulate/simulate.h"

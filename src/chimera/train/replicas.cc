@@ -8,7 +8,7 @@
 
 #include "chimera/base/text.h"
 #include "chimera/checkpoint/manifest.h"
-#include "chimera/exec/gather.h"
+#include "chimera/comm/exchange.h"
 #include "chimera/exec/progress.h"
 
 namespace chimera {

@@ -11,7 +11,7 @@
 
 namespace chimera {
 
-// Exit code 7.
+// Thrown where replicas of a stage differ.
 class ReplicaError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

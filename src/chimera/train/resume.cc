@@ -32,7 +32,8 @@ Diagnostics check_model(const Checkpoint& checkpoint,
   Diagnostics errors;
   const auto refuse = [&](const std::string& found, const std::string& needed) {
     if (errors.size() >= kEnough) return;
-    errors.push_back({.code = "E584",
+    errors.push_back({.kind = DiagnosticKind::kCheckpoint,
+                      .code = "E584",
                       .where = checkpoint.path(),
                       .found = found,
                       .needed = needed,
@@ -64,7 +65,8 @@ Diagnostics check_optimizer(const Checkpoint& checkpoint,
     for (const auto& [name, spec] : model) {
       const auto* shape = checkpoint.find(kind, name);
       if (shape != nullptr && *shape == spec.shape) continue;
-      errors.push_back({.code = "E585",
+      errors.push_back({.kind = DiagnosticKind::kCheckpoint,
+                        .code = "E585",
                         .where = checkpoint.path(),
                         .found = kind + " of " + name,
                         .needed = "is missing: it was trained by another "
@@ -111,7 +113,8 @@ Diagnostics check_fit(const RunSetup& setup, const Checkpoint& checkpoint) {
   }
   const int step = checkpoint.manifest().step;
   if (step > *setup.config.train.steps) {
-    errors.push_back({.code = "E586",
+    errors.push_back({.kind = DiagnosticKind::kCheckpoint,
+                      .code = "E586",
                       .where = checkpoint.path(),
                       .found = fmt::format("step {}", step),
                       .needed = fmt::format("is beyond train.steps = {}",
@@ -151,7 +154,8 @@ Result<SavedRun> open_saved(const std::string& path) {
   if (model.empty()) return saved;
   const Result<HfShape> shape = parse_hf_config(model, path);
   if (!shape) {
-    return Diagnostic{.code = "E580",
+    return Diagnostic{.kind = DiagnosticKind::kCheckpoint,
+                      .code = "E580",
                       .where = path + "/manifest.json",
                       .found = "its model",
                       .needed = "cannot be read: " + shape.errors()[0].found +

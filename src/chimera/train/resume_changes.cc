@@ -110,7 +110,8 @@ class Comparison {
   void refuse(const char* code, const std::string& key, const std::string& is,
               const std::string& was, const char* hint) {
     changes.errors.push_back(
-        {.code = code,
+        {.kind = DiagnosticKind::kCheckpoint,
+         .code = code,
          .where = where_,
          .found = fmt::format("{} = {}", key, shown(is)),
          .needed = fmt::format("must be {}, as it was so far", shown(was)),

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "chimera/base/hash.h"
+#include "chimera/comm/exchange.h"
 #include "chimera/config/print.h"
-#include "chimera/exec/gather.h"
 #include "chimera/schedule/forms.h"
 #include "chimera/train/optimizers.h"
 

@@ -158,7 +158,7 @@ Admitting::Choice Admitting::find_checkpoint(const Result<RunConfig>& config) {
   } catch (const std::exception&) {
     const Failure failure = current_failure();
     observer_.say("error: " + failure.text + "\n");
-    return {std::to_string(failure.code), ""};
+    return {std::to_string(failure.code()), ""};
   }
 }
 
@@ -169,7 +169,8 @@ RankReport Admitting::prepare(const Result<RunConfig>& config) {
     report = set_up_run(config);
   } catch (const std::exception&) {
     const Failure failure = current_failure();
-    report = {.errors = "error: " + failure.text + "\n", .code = failure.code};
+    report = {.errors = "error: " + failure.text + "\n",
+              .code = failure.code()};
   }
   report.host = host_name();
   report.version = options_.version;
@@ -240,7 +241,7 @@ Verdict Admitting::judge(const std::vector<RankReport>& reports) {
   } catch (const std::exception&) {
     const Failure failure = current_failure();
     observer_.say("error: " + failure.text + "\n");
-    verdict.code = failure.code;
+    verdict.code = failure.code();
   }
   return verdict;
 }

@@ -6,9 +6,9 @@
 #include <chrono>
 #include <filesystem>
 
-#include "chimera/base/exit_codes.h"
 #include "chimera/base/files.h"
 #include "chimera/exec/progress.h"
+#include "chimera/run/failure.h"
 
 namespace chimera {
 
@@ -72,15 +72,15 @@ void ExitReport::report(const Ending& ending) {
   // In one piece, so that lines of several ranks do not mix.
   options_.observer.say("error: " + said + "\n");
   options_.flights.write(options_.run_dir, options_.rank_names, said);
-  leave_state({"failed", steps_, ending.exit_code});
+  leave_state({"failed", steps_, exit_code_of(ending.kind)});
   settle();
 }
 
 // The code may have changed since it reported.
-void ExitReport::leave(int exit_code) const {
-  leave_state({"failed", steps_, exit_code});
+void ExitReport::leave(ExitCode code) const {
+  leave_state({"failed", steps_, code});
   options_.observer.before_exit();
-  _exit(exit_code);
+  _exit(code);
 }
 
 void ExitReport::leave_saved(int steps) const {

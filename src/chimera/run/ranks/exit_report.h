@@ -36,7 +36,7 @@ class ExitReport {
 
   // Where the rank stands may change afterwards: other threads still run.
   void report(const Ending& ending);
-  [[noreturn]] void leave(int exit_code) const;
+  [[noreturn]] void leave(ExitCode code) const;
   // The others and this one have saved the run after so many steps.
   [[noreturn]] void leave_saved(int steps) const;
 

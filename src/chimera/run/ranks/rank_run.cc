@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "chimera/comm/bytes_payload.h"
-#include "chimera/exec/gather.h"
+#include "chimera/comm/exchange.h"
 #include "chimera/exec/program.h"
 #include "chimera/exec/progress.h"
 #include "chimera/mpi/mpi_transport.h"
@@ -38,7 +38,7 @@ ExitCode agree_on(ExitCode code, Transport& transport) {
   return static_cast<ExitCode>(receive_value<int>(transport, id, 0, [] {}));
 }
 
-class RankRun {
+class RankRun final : EndingHandler {
  public:
   RankRun(MpiSession& session, Signals& signals, Admission admission,
           Launcher launcher, RunObserver& observer);
@@ -46,6 +46,12 @@ class RankRun {
   [[nodiscard]] RunEnd run();
 
  private:
+  [[nodiscard]] Cause cause_of_exception() override {
+    return cause_of_failure();
+  }
+  void report(const Ending& ending) override;
+  [[noreturn]] void leave(FailureKind kind) override;
+
   [[nodiscard]] std::string ranks_text() const;
   void say_binding() const;
   void handle_signals();
@@ -116,7 +122,7 @@ void RankRun::say_binding() const {
 void RankRun::on_terminate(int sender) {
   MpiTransport* transport = at_work_;
   if (transport == nullptr) {
-    report_.report({.exit_code = kExitPeer,
+    report_.report({.kind = FailureKind::kPeerLost,
                     .origin = rank_,
                     .reason = "asked to end (SIGTERM) before the first step"});
     leave_process(kExitPeer, observer_);
@@ -146,21 +152,21 @@ MpiOptions RankRun::transport_options() {
           .messages = std::max(
               MpiOptions::kFewMessages,
               static_cast<std::int64_t>(MicroIndex(setup().schedule).size())),
-          .cause = cause_of_failure,
-          .speak =
-              [this](const Ending& ending) {
-                report_.report(ending);
-                MpiTransport* transport = at_work_;
-                if (transport != nullptr && survivors_.begin(ending)) {
-                  transport->release(ending.reason);
-                }
-              },
-          .leave =
-              [this](int exit_code) {
-                const std::optional<int> saved = survivors_.wait();
-                if (saved) report_.leave_saved(*saved);
-                report_.leave(exit_code);
-              }};
+          .handler = *this};
+}
+
+void RankRun::report(const Ending& ending) {
+  report_.report(ending);
+  MpiTransport* transport = at_work_;
+  if (transport != nullptr && survivors_.begin(ending)) {
+    transport->release(ending.reason);
+  }
+}
+
+void RankRun::leave(FailureKind kind) {
+  const std::optional<int> saved = survivors_.wait();
+  if (saved) report_.leave_saved(*saved);
+  report_.leave(exit_code_of(kind));
 }
 
 // All ranks at the same time: they may share cores.
@@ -204,7 +210,7 @@ RunEnd RankRun::run() {
   std::unique_ptr<MpiTransport> transport = make_transport(
       transport_options(), observer_, [this](const std::string& text) {
         report_.report(
-            {.exit_code = kExitTimeout, .origin = rank_, .reason = text});
+            {.kind = FailureKind::kTimeout, .origin = rank_, .reason = text});
       });
   report_.set_transport(*transport);
   at_work_ = transport.get();

@@ -1,13 +1,15 @@
 // Work of several processes that is not a run: calibrate.
 #include <fmt/format.h>
 
+#include "chimera/checkpoint/recovery.h"
+#include "chimera/run/failure.h"
 #include "chimera/run/ranks.h"
 #include "chimera/run/ranks/session.h"
 
 namespace chimera {
 namespace {
 
-// What a rank says of the end.
+// One sentence about the end, as this rank says it.
 std::string ending_text(const Ending& ending, int rank) {
   const auto silence = [&] {
     return fmt::format("not heard for {:.1f} s", ending.silent_s);
@@ -21,31 +23,31 @@ std::string ending_text(const Ending& ending, int rank) {
     return fmt::format("lost rank {}: {}", ending.lost,
                        ending.is_dead ? "its process has died" : silence());
   }
-  // Below 0: the thread that would have told the others has failed itself.
+  // An origin below 0 is a communication thread that has failed itself.
   if (ending.origin == rank || ending.origin < 0) return ending.reason;
   return fmt::format("ended by rank {}: {}", ending.origin, ending.reason);
 }
 
-MpiOptions options_of(const RankWork& work, const MpiSession& session,
-                      RunObserver& observer) {
-  const int rank = session.rank();
-  std::vector<int> peers;
-  for (int other = 0; other < session.size(); ++other) {
-    if (other != rank) peers.push_back(other);
+class WorkEnding final : public EndingHandler {
+ public:
+  WorkEnding(int rank, RunObserver& observer)
+      : rank_(rank), observer_(observer) {}
+
+  [[nodiscard]] Cause cause_of_exception() override {
+    return cause_of_failure();
   }
-  return {
-      .deadline = work.deadline,
-      .groups = work.groups,
-      .peers = peers,
-      .cause = cause_of_failure,
-      .speak =
-          [rank, &observer](const Ending& ending) {
-            observer.say(fmt::format("error: rank {} ({}): {}\n", rank,
-                                     host_name(), ending_text(ending, rank)));
-          },
-      .leave =
-          [&observer](int exit_code) { leave_process(exit_code, observer); }};
-}
+  void report(const Ending& ending) override {
+    observer_.say(fmt::format("error: rank {} ({}): {}\n", rank_, host_name(),
+                              ending_text(ending, rank_)));
+  }
+  [[noreturn]] void leave(FailureKind kind) override {
+    leave_process(exit_code_of(kind), observer_);
+  }
+
+ private:
+  int rank_;
+  RunObserver& observer_;
+};
 
 }  // namespace
 
@@ -64,8 +66,13 @@ ExitCode work_as_rank(
                                       work.ranks)}},
               observer);
         }
+        WorkEnding ending(session.rank(), observer);
         std::unique_ptr<MpiTransport> transport =
-            make_transport(options_of(work, session, observer), observer);
+            make_transport({.deadline = work.deadline,
+                            .groups = work.groups,
+                            .peers = all_but(session.rank(), session.size()),
+                            .handler = ending},
+                           observer);
         try {
           body(*transport, session.ranks_here());
         } catch (const std::exception& error) {

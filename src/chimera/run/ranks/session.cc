@@ -30,7 +30,7 @@ ExitCode within_session(
   } catch (const std::exception&) {
     const Failure failure = current_failure();
     observer.say(fmt::format("error: {}: {}\n", host_name(), failure.text));
-    leave_process(failure.code, observer);
+    leave_process(failure.code(), observer);
   }
 }
 
@@ -44,15 +44,15 @@ std::unique_ptr<MpiTransport> make_transport(const MpiOptions& options,
 
 Cause cause_of_failure() {
   const Failure failure = current_failure();
-  // Replicas that differ: nobody's weights can be relied upon.
-  return {.exit_code = failure.code,
+  // Where replicas differ, nobody's weights can be relied upon.
+  return {.kind = failure.kind,
           .reason = failure.text,
-          .can_recover = failure.code != kExitNumeric};
+          .can_recover = failure.kind != FailureKind::kNumeric};
 }
 
-void leave_process(int exit_code, RunObserver& observer) {
+void leave_process(ExitCode code, RunObserver& observer) {
   observer.before_exit();
-  _exit(exit_code);
+  _exit(code);
 }
 
 }  // namespace chimera

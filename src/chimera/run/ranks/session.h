@@ -1,5 +1,4 @@
-// MPI around the work of one rank, with a deadline for what MPI itself gives
-// none.
+// MPI around the work of one rank, with deadlines for the calls that have none.
 #pragma once
 
 #include <chrono>
@@ -13,22 +12,23 @@
 
 namespace chimera {
 
-// MPI from its beginning to its end around `work`, which gives the exit code.
-// Where that fails nobody can be relied upon any more, MPI_Finalize included:
-// the process ends.
+// Initialises MPI, calls `work`, finalises MPI, and returns the exit code that
+// `work` gave. If an exception ends this, the process ends here: no other rank
+// can be relied upon then, and MPI_Finalize could wait for ever.
 [[nodiscard]] ExitCode within_session(
     std::chrono::duration<double> deadline, RunObserver& observer,
     const std::function<ExitCode(MpiSession& session)>& work);
 
-// All ranks make their communicators together: MPI waits for each, for ever.
-// `say` as in Watchdog.
+// Makes the transport under a watchdog: all ranks make their communicators
+// together, and MPI would wait for a missing one for ever. `say` as in
+// Watchdog.
 [[nodiscard]] std::unique_ptr<MpiTransport> make_transport(
     const MpiOptions& options, RunObserver& observer, Watchdog::Say say = {});
 
-// For MpiOptions::cause.
+// For EndingHandler::cause_of_exception().
 [[nodiscard]] Cause cause_of_failure();
 
 // Ends the process without destructors, which may wait for stuck threads.
-[[noreturn]] void leave_process(int exit_code, RunObserver& observer);
+[[noreturn]] void leave_process(ExitCode code, RunObserver& observer);
 
 }  // namespace chimera

@@ -12,16 +12,16 @@ constexpr double kWorst = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-// The best action that a worker could start now, and what it may wait for.
+// The best action a worker could start now, and the best one worth waiting for.
 struct ListScheduler::Choice {
   double key = kWorst;
   int code = kNone;
   double weight_key = kWorst;
   int weight_code = kNone;
-  double blocked_key = kWorst;  // of a forward that waits for room
-  double coming_key = kWorst;   // of what arrives while waiting is allowed
+  double blocked_key = kWorst;  // best key of a forward without memory
+  double coming_key = kWorst;   // best key of an action worth waiting for
   Ticks coming_at = kNever;
-  Ticks next_at = kNever;  // when anything arrives at all
+  Ticks next_at = kNever;  // earliest arrival of any input
 
   void offer(double other, int other_code) {
     if (other < key) key = other, code = other_code;
@@ -63,7 +63,7 @@ void ListScheduler::reset() {
   }
 }
 
-// Sets when the worker looks for work next.
+// Sets the time at which the worker next looks for work.
 void ListScheduler::look_at(int worker, Ticks at) {
   size_t node = static_cast<size_t>(leaves_) + worker;
   wake_[node] = at;
@@ -129,7 +129,8 @@ void ListScheduler::offer_input_grad(int slot, Ticks now,
   weigh(code, at, now, choice);
 }
 
-// Offers the action now, expects it later, or notes that it waits for room.
+// Offers an action that is ready, or records its arrival, or records that it
+// waits for memory.
 void ListScheduler::weigh(int code, Ticks at, Ticks now, Choice& choice) const {
   if (op_of(code) == problem_.holds_from && !may_hold_more(slot_of(code))) {
     if (policy_->room_is_urgent && at <= now) {

@@ -1,14 +1,15 @@
 // List scheduling: event by event, a free worker takes the ready action with
-// the lowest key. The keys decide what kind of order results; rules.h and
-// search/draws.h make them.
+// the lowest key. The keys determine the order; rules.h and search/draws.h make
+// them.
 //
-// It never deadlocks. An action that takes room starts only if every other slot
-// of its worker that is empty and not finished still finds room afterwards; so
-// an empty slot can always start one. Suppose that
-// nothing is running and nothing can start. The last stage of a pipe holds
-// nothing: what it held would have its I or its W ready. If stage s+1 holds
-// nothing, neither does stage s: what it held would be ready for s+1, or have
-// its gradient. So nothing is held at all, and the next micro-batch can enter.
+// List scheduling never deadlocks. An action that takes room (memory for one
+// activation) starts only if every other slot of its worker that is empty and
+// unfinished still finds room afterwards, so an empty slot can always start
+// one. Suppose that nothing is running and nothing can start. The last stage of
+// a pipe then holds nothing: anything it held would have its I or W ready. If
+// stage s+1 holds nothing, neither does stage s: anything it held would be
+// ready for s+1 or have its gradient. So nothing is held at all, and the next
+// micro-batch can enter: a contradiction.
 #pragma once
 
 #include <vector>
@@ -18,37 +19,38 @@
 namespace chimera::ordering {
 
 struct ListPolicy {
-  std::vector<double> keys;  // [Problem::at(code, number)], the lowest first
-  // A W inherits the key of the best forward that waits for memory on its
-  // worker: it is what lets that forward run.
+  std::vector<double> keys;  // [Problem::at(code, number)], lowest first
+  // True: a W takes the key of the best forward that waits for memory on its
+  // worker, because it frees that memory.
   bool room_is_urgent = false;
-  // A worker idles for up to this long if something better is known to arrive.
+  // A worker idles for up to this long if a better action is known to arrive.
   Ticks wait = 0;
-  // [slot] the most activations it may hold, at least 1; empty: no limit but
-  // the worker's room.
+  // [slot]: the most activations it may hold, at least 1. Empty: only the
+  // worker's room limits them.
   std::vector<int> quotas;
 };
 
 struct ListedOrder {
   CodeLists lists;
-  // The end of the last compute or sum.
+  // End of the last compute or sum.
   Ticks span = kNever;
-  // The longest time from a worker's head to its end. Shifted by this much the
-  // order fits behind itself, so steps without a barrier take no longer.
+  // The longest time from the first possible start of a worker (its head) to
+  // its end. Repeated at this distance the order does not overlap itself, so
+  // steps without a barrier take no longer.
   Ticks period = kNever;
-  // Sum over workers of how far they end after head + the busiest worker's
-  // work. At 0 the period is that work, and cannot be less.
+  // Sum over workers of their ends minus (head + work of the busiest worker).
+  // At 0 the period equals that work, which is its minimum.
   Ticks lateness = kNever;
 };
 
-// Keeps its tables between runs.
+// Reuses its tables from run to run.
 class ListScheduler {
  public:
   // REQUIRES: problem.has_room(); `problem` outlives this.
   explicit ListScheduler(const Problem& problem);
 
-  // Complexity: actions times the logarithm of the workers, if each worker has
-  // few slots.
+  // Fills `order` by `policy`. Complexity: actions times the logarithm of the
+  // workers, if each worker has few slots.
   void run(const ListPolicy& policy, ListedOrder& order);
 
  private:
@@ -69,17 +71,19 @@ class ListScheduler {
 
   const Problem& problem_;
   const ListPolicy* policy_ = nullptr;
-  std::vector<int> count_;          // [code] begun
-  std::vector<Ticks> arrival_;      // [at(code, number)] of what F and I need
-  std::vector<int> held_;           // [slot] activations
-  std::vector<std::int64_t> used_;  // [worker] room
-  std::vector<std::int64_t> reserved_;  // [worker] for its empty slots
-  std::vector<Ticks> free_at_;          // [worker]
-  // When each worker next looks for work: a tree of minima over workers, whose
+  std::vector<int> count_;  // [code]: actions started
+  // [at(code, number)]: when the input of an F or I arrives
+  std::vector<Ticks> arrival_;
+  std::vector<int> held_;           // [slot]: activations held
+  std::vector<std::int64_t> used_;  // [worker]: room in use
+  // [worker]: room kept for its empty slots
+  std::vector<std::int64_t> reserved_;
+  std::vector<Ticks> free_at_;  // [worker]
+  // When each worker next looks for work: a tree of minima over workers whose
   // leaves start at `leaves_`. On a tie the lower worker comes first.
   std::vector<Ticks> wake_;
   int leaves_ = 1;
-  std::vector<Ticks> slot_end_;  // [slot] of its last W
+  std::vector<Ticks> slot_end_;  // [slot]: end of its last W
 };
 
 }  // namespace chimera::ordering

@@ -9,13 +9,13 @@
 namespace chimera::ordering {
 namespace {
 
-// The dearest action takes this many ticks, in layouts of usual size: halves,
-// thirds, fifths, ... of it are whole.
+// Ticks of the most expensive action, in layouts of usual size: halves, thirds,
+// fifths, ... of it are whole numbers.
 constexpr double kDearest = 720720.0 * (1 << 20);
 
-// [worker] its class, if all pipes of the placement are images of pipe 0. Empty
-// if a worker holds a stage for two pipes, or if workers share one stage and
-// not another.
+// [worker]: its class, if all pipes of the placement are images of pipe 0.
+// Empty if a worker holds a stage for two pipes, or if two workers share one
+// stage but not another.
 std::vector<int> classes_of(const Placement& placement) {
   std::vector<int> classes(placement.workers, kNone);
   int count = 0;
@@ -43,7 +43,8 @@ bool is_near(const Placement& placement, int pipe, int stage) {
   return placement.worker(pipe, stage) == placement.worker(pipe, stage + 1);
 }
 
-// Neighbouring stages lie on one worker in all pipes or in none.
+// True if neighbouring stages are on the same worker either in all pipes or in
+// none.
 bool has_equal_hops(const Placement& placement) {
   for (int stage = 0; stage + 1 < placement.stages(); ++stage) {
     for (int pipe = 1; pipe < placement.pipes(); ++pipe) {
@@ -101,7 +102,7 @@ class Maker {
     class_of_ = classes;
   }
 
-  // The holders of a stage add up its gradient.
+  // The time of the gradient sum over the holders of a stage.
   [[nodiscard]] double sum_of(int stage) const {
     SumGroup holders;
     for (int pipe = 0; pipe < layout_.pipes(); ++pipe) {
@@ -110,8 +111,9 @@ class Maker {
     return sum_time(costs_, layout_, holders);
   }
 
-  // So fine that rounding does not show, so coarse that all work and all
-  // messages of all micro-batches one after another stay far below kNever.
+  // Sets the length of a tick: short enough that rounding is invisible, long
+  // enough that all work and all messages one after another stay far below
+  // kNever.
   void set_unit() {
     double dearest = 0;
     double all = 0;
@@ -136,7 +138,7 @@ class Maker {
     return std::llround(time * problem_.ticks_per_time);
   }
 
-  // Of the tensor between `lower` and the stage after it.
+  // The time of a message between stage `lower` and the next one.
   [[nodiscard]] Ticks hop(int pipe, int lower) const {
     if (is_near(layout_.placement, pipe, lower)) return 0;
     return ticks(costs_.latency +
@@ -197,7 +199,7 @@ class Maker {
   Problem problem_;
 };
 
-// [worker] the worker of the problem that stands for it.
+// [worker]: the worker of the problem that represents it.
 std::vector<int> planned_worker_of(const Problem& problem,
                                    const Placement& placement) {
   std::vector<int> of(placement.workers);
@@ -252,7 +254,8 @@ Ticks end_with_sums(const Problem& problem, int worker,
                     const std::vector<Ticks>& slot_end) {
   const std::vector<int>& slots = problem.slots_of[worker];
   Ticks end = 0;
-  // The sums of a busy stretch: from some slot's end on, one after another.
+  // Sums that run without a pause: they start at some slot's end and follow one
+  // another.
   for (const int first : slots) {
     Ticks tails = 0;
     for (const int slot : slots) {
@@ -296,7 +299,8 @@ ActionLists to_actions(const Problem& problem, const Placement& placement,
   constexpr Op kOps[kSlotOps] = {Op::kF, Op::kI, Op::kW};
   const std::vector<int> planned = planned_worker_of(problem, placement);
   ActionLists actions(placement.workers);
-  // [slot] which pipe's stage it is here; the rest of a class differs.
+  // [slot]: the pipe of its stage on this worker; it differs between the
+  // workers of a class.
   std::vector<int> pipe_of(problem.slots.size());
   std::vector<int> counts(problem.slots.size() * kSlotOps);
   for (int worker = 0; worker < placement.workers; ++worker) {

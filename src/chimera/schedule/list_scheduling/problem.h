@@ -1,13 +1,15 @@
-// The work that is to be put in order, in a form that can be replayed quickly.
+// The work to be put in order, in a form that can be replayed quickly.
 //
-// A slot is one stage of one pipe. Micro-batches of a pipe are interchangeable,
-// so each slot takes them in turn: sorting the times of any schedule in this
-// way breaks no dependency and holds no more activations. A slot then needs
-// three counters, and an order is a list of (slot, op) for every worker.
+// A slot is one stage of one pipe. The micro-batches of a pipe are
+// interchangeable, so each slot takes them in turn: sorting the times of any
+// schedule in this way breaks no dependency and holds no more activations. A
+// slot then needs three counters, and an order is a list of (slot, op) for
+// every worker.
 //
 // Opposite pipes with equally many micro-batches are mirror images of each
-// other. Then the problem is folded: it holds one pipe, on classes of workers
-// that do the same (with two pipes w and D-1-w), and the search is far smaller.
+// other. The problem is then folded: it holds one pipe, on classes of workers
+// that do the same (with two pipes, w and D-1-w), and the search is much
+// smaller.
 #pragma once
 
 #include <array>
@@ -21,11 +23,11 @@
 
 namespace chimera::ordering {
 
-// Time in whole numbers, so that equal times compare equal.
+// Time in whole ticks, so that equal times compare equal.
 using Ticks = std::int64_t;
 inline constexpr Ticks kNever = std::numeric_limits<Ticks>::max() / 4;
 
-// What a slot does with each micro-batch, in this order.
+// The actions of a slot for each micro-batch, in this order.
 enum SlotOp : int { kF, kI, kW };
 inline constexpr int kSlotOps = 3;
 
@@ -33,19 +35,19 @@ struct Slot {
   int worker = 0;
   int pipe = 0;
   int stage = 0;
-  int previous = kNone;  // slots of the neighbouring stages
+  int previous = kNone;  // slot of the stage before
   int next = kNone;
   int micros = 0;
   std::array<Ticks, kSlotOps> cost = {};
-  // Leading part of I that needs no gradient: a recomputation.
+  // The first part of I, which needs no gradient: a recomputation.
   Ticks ahead = 0;
-  Ticks from_previous = 0;  // how long a message to or from there takes
+  Ticks from_previous = 0;  // time of a message to or from there
   Ticks from_next = 0;
-  Ticks tail = 0;         // the gradient sum, from the last W on
-  std::int64_t size = 1;  // of one activation
+  Ticks tail = 0;         // time of the gradient sum, after the last W
+  std::int64_t size = 1;  // room that one activation takes
 };
 
-// A slot and an op in one number.
+// The number of (slot, op).
 [[nodiscard]] constexpr int code_of(int slot, int op) {
   return slot * kSlotOps + op;
 }
@@ -55,78 +57,82 @@ struct Slot {
 using CodeList = std::vector<int>;
 using CodeLists = std::vector<CodeList>;  // [worker]
 
-// What a worker may hold.
+// The memory a worker may use.
 struct MemoryCap {
   double activations = 0;  // in D-ths of the model
-  // If present, a limit in bytes (StageCosts::activation_bytes) instead.
+  // If set, a limit in bytes (StageCosts::activation_bytes) instead.
   std::optional<double> bytes;
 };
 
 struct Problem {
   int workers = 0;
-  int pipes = 1;   // of the placement
-  int stages = 0;  // of a pipe
+  int pipes = 1;   // pipes of the placement
+  int stages = 0;  // stages of a pipe
   int chunks = 1;
-  bool folded = false;  // one pipe stands for all, a worker for its class
+  // One pipe represents all, a worker represents its class.
+  bool folded = false;
   std::vector<Slot> slots;
   std::vector<std::vector<int>> slots_of;  // [worker]
-  std::int64_t room = 0;                   // of every worker
-  // The op that takes room until W gives it back: F, or I where only
-  // recomputed activations count.
+  std::int64_t room = 0;                   // room of each worker
+  // The op that takes room until W frees it: F, or I if only recomputed
+  // activations count.
   SlotOp holds_from = kF;
-  std::vector<Ticks> head;  // [worker] earliest arrival of an activation
+  std::vector<Ticks> head;  // [worker]: earliest arrival of an activation
   std::vector<Ticks> work;  // [worker]
-  int most_micros = 0;      // of a slot
+  int most_micros = 0;      // most micro-batches of any slot
   int actions = 0;
   double ticks_per_time = 1;
 
-  // Index of the n-th micro-batch of a code in tables over all actions.
+  // The index of a code's n-th micro-batch in tables over all actions.
   [[nodiscard]] std::size_t at(int code, int number) const {
     return static_cast<std::size_t>(code) * most_micros + number;
   }
-  [[nodiscard]] Ticks busiest() const;      // worker's work
-  [[nodiscard]] Ticks dearest() const;      // action of a chunk
-  [[nodiscard]] Ticks longest_hop() const;  // of a message
-  // head + work of the latest worker: no order ends sooner.
+  [[nodiscard]] Ticks busiest() const;      // work of the busiest worker
+  [[nodiscard]] Ticks dearest() const;      // longest action of a chunk
+  [[nodiscard]] Ticks longest_hop() const;  // longest message
+  // The largest head + work of any worker: no order ends sooner.
   [[nodiscard]] Ticks simple_bound() const;
-  // True if every worker can hold one activation of each of its slots. Without
-  // that some orders would wait for memory forever.
+  // True if every worker can hold one activation of each of its slots.
+  // Otherwise some orders would wait for memory forever.
   [[nodiscard]] bool has_room() const;
 };
 
-// End of the last gradient sum of a worker's slots. Sums run one after another
-// in the order of `slot_end` [slot], the ends of the slots' weight gradients.
+// The end of the last gradient sum of a worker's slots. Sums run one after
+// another in the order of `slot_end` [slot], the ends of the slots' last W.
 [[nodiscard]] Ticks end_with_sums(const Problem& problem, int worker,
                                   const std::vector<Ticks>& slot_end);
 
 struct ProblemOptions {
   MemoryCap cap;
   bool recompute = false;
-  bool fold = true;  // where possible
-  // With recomputation: true counts an activation from R on, as Simulation
-  // does; false from F on, which also bounds the micro-batches in flight.
+  bool fold = true;  // fold if possible
+  // With recomputation: true counts an activation from its R, as Simulation
+  // does; false counts it from its F, which also limits the micro-batches in
+  // flight.
   bool forwards_are_free = false;
 };
 
-// Micro-batch m belongs to pipe m mod pipes.
+// The problem of ordering the work of `layout`. Micro-batch m belongs to pipe m
+// mod pipes.
 [[nodiscard]] Problem make_problem(const Schedule& layout, const Costs& costs,
                                    const ProblemOptions& options);
 
-// True if every worker's list has F before I before W of each micro-batch and
-// never holds more than the room.
+// True if every worker's list has F before I before W for each micro-batch and
+// never exceeds the room.
 [[nodiscard]] bool keeps_room(const Problem& problem, const CodeLists& lists);
-// The same of one list; `count` is scratch, [code].
+// The same check for one list; `count` [code] is scratch space.
 [[nodiscard]] bool keeps_room(const Problem& problem, const CodeList& list,
                               std::vector<int>& count);
 
-// The actions of every worker of `placement` if each class runs `lists`.
+// The actions of every worker of `placement`, with each class running its list
+// of `lists`.
 [[nodiscard]] ActionLists to_actions(const Problem& problem,
                                      const Placement& placement,
                                      const CodeLists& lists);
 
 // The inverse of to_actions, for a schedule with split backwards that deals
 // micro-batches to pipes as the problem does. The first worker of a class
-// represents all of it.
+// represents it.
 [[nodiscard]] CodeLists to_codes(const Problem& problem,
                                  const Schedule& schedule);
 

@@ -20,7 +20,8 @@ void fill_keys(const Problem& problem, ListPolicy& policy, const Key& key) {
   }
 }
 
-// Below 2^25 in size, as stages x micro-batches are at most 2^23.
+// The rank of an action among those of its kind, below 2^25, as stages x
+// micro-batches are at most 2^23.
 double rank(const Problem& problem, RankBy by, const Slot& slot, int number) {
   const double micro = double(number) * problem.pipes + slot.pipe;
   const double all_micros = double(problem.most_micros) * problem.pipes;
@@ -40,7 +41,7 @@ double rank(const Problem& problem, RankBy by, const Slot& slot, int number) {
   return 0;
 }
 
-// When the first micro-batch reaches each slot if nothing is in its way.
+// When the first micro-batch reaches each slot if it never waits.
 struct Arrivals {
   std::vector<double> forward;  // [slot]
   std::vector<double> input_grad;
@@ -67,7 +68,7 @@ Arrivals arrivals_of(const Problem& problem) {
   return at;
 }
 
-// Of one micro-batch through the forwards of all stages.
+// The time of one micro-batch's forwards through all stages.
 double forward_pass(const Problem& problem) {
   Ticks pass = 0;
   for (const Slot& slot : problem.slots) {
@@ -80,7 +81,7 @@ double forward_pass(const Problem& problem) {
 
 void set_keys(const Problem& problem, const KindRule& rule,
               ListPolicy& policy) {
-  constexpr double kKind = 1 << 27;  // between kinds: more than ranks differ
+  constexpr double kKind = 1 << 27;  // distance between kinds: above any rank
   policy.room_is_urgent = rule.room_is_urgent;
   fill_keys(problem, policy, [&](int slot, int op, int number) {
     const Slot& it = problem.slots[slot];
@@ -99,7 +100,7 @@ void set_keys(const Problem& problem, const TimeRule& rule,
   const Arrivals at = arrivals_of(problem);
   const double period = double(problem.busiest()) / problem.most_micros;
   const double pass = forward_pass(problem);
-  // Behind everything that is due at a time.
+  // A key above every due time.
   const double last = double(kNever);
   fill_keys(problem, policy, [&](int slot, int op, int number) {
     const Slot& it = problem.slots[slot];

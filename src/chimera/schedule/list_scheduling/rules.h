@@ -1,6 +1,6 @@
 // Fixed rules that set the keys of list scheduling. With F = I = W, free
-// messages and a cap of D the best of them meets the lower bound on every
-// placement tried (docs/planned-orders.md has the table), without any search.
+// messages and a cap of D, the best of them reaches the lower bound on every
+// placement tried, without any search (docs/planned-orders.md has the table).
 #pragma once
 
 #include <vector>
@@ -9,30 +9,30 @@
 
 namespace chimera::ordering {
 
-// How actions of one kind are ranked; ties go to the deepest stage, or to the
+// How actions of one kind are ranked. Ties go to the deepest stage, or to the
 // lowest micro-batch.
 enum class RankBy {
-  kMicro,       // counted over all pipes
-  kNumber,      // counted in each pipe
-  kDeepest,     // stage first
-  kShallowest,  // stage first
+  kMicro,       // by number over all pipes
+  kNumber,      // by number within the pipe
+  kDeepest,     // deepest stage first
+  kShallowest,  // shallowest stage first
   kDiagonal,    // a micro-batch counts as much as four workers' stages
 };
 
-// Ranks by kind. W, the oldest first, fills the remaining time.
+// Ranks actions by kind. W actions, oldest first, fill the remaining time.
 struct KindRule {
-  bool forward_first = false;  // else input gradients first
+  bool forward_first = false;  // false: input gradients first
   bool room_is_urgent = false;
   RankBy forward = RankBy::kDeepest;
   RankBy input_grad = RankBy::kMicro;
 };
 
-// Ranks all kinds by due time: micro-batches enter `pace` periods apart, and an
-// action is due when its micro-batch would arrive if nothing delayed it.
+// Ranks all actions by due time: micro-batches enter `pace` periods apart, and
+// an action is due when its micro-batch would arrive without delays.
 struct TimeRule {
   double pace = 1;
-  double input_delay = 0;   // of I, in passes through all forwards
-  double weight_delay = 0;  // of W after its I, in the same; or
+  double input_delay = 0;   // delay of I, in forward passes over all stages
+  double weight_delay = 0;  // delay of W after its I, in forward passes; or
   bool weight_last = false;
   bool room_is_urgent = false;
 };
@@ -40,7 +40,7 @@ struct TimeRule {
 void set_keys(const Problem& problem, const KindRule& rule, ListPolicy& policy);
 void set_keys(const Problem& problem, const TimeRule& rule, ListPolicy& policy);
 
-// The most promising first.
+// All kind rules, the most promising first.
 [[nodiscard]] std::vector<KindRule> kind_rules();
 [[nodiscard]] std::vector<TimeRule> time_rules();
 

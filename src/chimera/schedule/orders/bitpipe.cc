@@ -1,9 +1,9 @@
 // BitPipe (Wu et al., 2024): two opposite pipes, each in a V of two chunks.
 // Every worker runs its forwards in one fixed order and its backwards in
-// another, both repeated for every D micro-batches. How the two are merged is
-// found by playing the step in slots, F and B one slot each: the next backward
-// if it is ready, else the next forward if that is ready and the worker holds
-// no more than its warm-up.
+// another, both repeated for every D micro-batches. The two are merged by
+// playing the step in slots, with F and B of one slot each: a worker takes the
+// next backward if it is ready, else the next forward if that is ready and the
+// worker holds no more than its warm-up.
 #include <algorithm>
 #include <optional>
 
@@ -46,7 +46,7 @@ struct WorkerOrder {
   }
 
  private:
-  // `c`: the chunks in the order in which they are met.
+  // `c`: the chunks in the order in which a micro-batch meets them.
   static std::vector<Chunk> in_sections(int a, int b,
                                         const std::vector<Chunk>& c) {
     std::vector<Chunk> order;
@@ -90,7 +90,7 @@ class SlotPlay {
     int backwards = 0;
   };
 
-  // All workers choose by what was done before the slot.
+  // All workers choose by the state before the slot.
   void play_slot() {
     std::vector<Action> started;
     for (int r = 0; r < D_; ++r) {
@@ -123,7 +123,7 @@ class SlotPlay {
     return std::nullopt;
   }
 
-  // Whether the next micro-batch of the chunk has what it needs.
+  // True if the input of the chunk's next micro-batch is available.
   bool is_ready(Op op, const Chunk& chunk) {
     const auto has_passed = [&](Op source, int stage) {
       return done(source, {chunk.pipe, stage}) > done(op, chunk);

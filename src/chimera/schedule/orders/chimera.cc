@@ -1,12 +1,12 @@
 // Chimera (Li & Hoefler, SC'21): 2f pipes in opposite directions over the same
 // workers, merged without a conflict.
 //
-// Everything follows from slots. In a unit of D micro-batches, forward of the
-// pipe's m-th micro-batch on stage s takes slot s + 2m, its backward slot
-// 2D-1-s + 2m, the same in every pipe; a worker's order is its slots sorted.
-// Slots grow along every dependency, so the order cannot deadlock. Forward
-// doubling gives each forward slot two micro-batches; backward halving gives
-// each micro-batch two backward slots (section 3.5).
+// The order follows from slots. In a unit of D micro-batches, the forward of
+// the pipe's m-th micro-batch on stage s takes slot s + 2m and its backward
+// slot 2D-1-s + 2m, the same in every pipe; a worker's order is its slots,
+// sorted. Slots grow along every dependency, so the order cannot deadlock.
+// Forward doubling gives each forward slot two micro-batches; backward halving
+// gives each micro-batch two backward slots (section 3.5).
 #include <algorithm>
 
 #include "chimera/schedule/orders/orders.h"
@@ -34,8 +34,8 @@ class SlotOrder {
   SlotOrder(const Layout& layout, const Placement& placement)
       : layout_(layout), placement_(placement), slots_(layout.depth) {}
 
-  // Micro-batches are dealt in contiguous blocks, one to a pipe, as evenly as
-  // possible, earlier pipes first.
+  // Deals micro-batches to pipes in contiguous blocks, as evenly as possible,
+  // earlier pipes first.
   void add(const Unit& unit) {
     int micro = unit.first;
     for (int pipe = 0; pipe < layout_.pipes; ++pipe) {
@@ -81,8 +81,8 @@ class SlotOrder {
   std::vector<std::vector<Slotted>> slots_;  // [worker]
 };
 
-// Units back to back: a unit begins where the slots of the one before leave
-// each worker its first free slot, so that tails and heads interleave.
+// Places units back to back: a unit starts at the first slot that the unit
+// before leaves free on each worker, so that tails and heads interleave.
 ActionLists order(const Layout& layout, const Placement& placement) {
   const int D = layout.depth;
   const int N = layout.micros;

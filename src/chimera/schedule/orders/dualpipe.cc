@@ -1,6 +1,6 @@
 // DualPipe and DualPipeV (DeepSeek-AI, 2024/25): eight steps that pair the
-// forward of one direction with the backward of the other. A pair is run
-// forward first, then backward.
+// forward of one direction with the backward of the other. In a pair the
+// forward runs first, then the backward.
 #include <deque>
 
 #include "chimera/schedule/orders/orders.h"
@@ -9,7 +9,7 @@
 namespace chimera {
 namespace {
 
-// What one worker does in one phase (its near direction is phase 0).
+// The progress of one worker in one phase (phase 0 is its near direction).
 struct Phase {
   int pipe;
   int stage;
@@ -27,7 +27,7 @@ class DualList {
     list_.push_back(
         compute(Op::kF, p.pipe, p.stage, p.first_micro + p.forwards++));
   }
-  // A whole backward, or its input half with the weight half put off.
+  // Adds a whole backward, or its input half with the weight half deferred.
   void backward(int phase, bool split) {
     Phase& p = phases_[phase];
     const int micro = p.first_micro + p.backwards++;
@@ -42,7 +42,8 @@ class DualList {
 
  private:
   Phase phases_[2];
-  std::deque<Action> pending_;  // over both phases, first in, first out
+  // Deferred W of both phases, first in, first out.
+  std::deque<Action> pending_;
   ActionList list_;
 };
 

@@ -1,5 +1,5 @@
-// GEMS (Jain et al., 2020): two opposite pipes take turns, one micro-batch at a
-// time in the whole machine. Little memory, large bubbles.
+// GEMS (Jain et al., 2020): two opposite pipes take turns, with one micro-batch
+// at a time in the whole machine. Little memory, large bubbles.
 #include "chimera/schedule/orders/orders.h"
 #include "chimera/schedule/placements/placements.h"
 

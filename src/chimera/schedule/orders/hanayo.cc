@@ -1,11 +1,11 @@
-// Hanayo (Liu et al., SC'23): one pipe that runs over the workers in waves.
-// The order is found by playing the step in slots, F and B one slot each: a
+// Hanayo (Liu et al., SC'23): one pipe that runs over the workers in waves. The
+// order is found by playing the step in slots, with F and B of one slot each: a
 // free worker takes a ready backward (lowest micro-batch), else the ready
 // forward of the deepest stage. A new micro-batch enters only while fewer than
-// D are in flight; a cap on what a worker holds would deadlock from 4 chunks
-// on. Playing with B = 2F instead lets new micro-batches in too late: for N > D
-// the step would take longer than units of D one after another. The paper's
-// bubble ratio (2D-2)/(3Dw+D-1) for w waves belongs to another order.
+// D are in flight; a cap on the activations of a worker would deadlock from 4
+// chunks on. Playing with B = 2F instead admits new micro-batches too late: for
+// N > D the step would take longer than units of D one after another. The
+// paper's bubble ratio (2D-2)/(3Dw+D-1) for w waves holds for another order.
 #include <queue>
 #include <set>
 #include <tuple>

@@ -8,8 +8,8 @@
 namespace chimera {
 namespace {
 
-// The k-th forward of a worker uses chunk (k/D) mod v; backwards take the
-// chunks in the opposite order. Micro-batches count up within each stage.
+// A worker's k-th forward uses chunk (k/D) mod v; backwards take the chunks in
+// the opposite order. Micro-batches count up within each stage.
 ActionList worker_order(const Layout& layout, int r) {
   const int D = layout.depth;
   const int v = layout.chunks;

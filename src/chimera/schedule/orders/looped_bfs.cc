@@ -1,14 +1,14 @@
 // Looped breadth-first (Lamy-Poirier, 2023): every worker holds v chunks and
 // runs all forwards chunk by chunk, then all backwards chunk by chunk in the
-// opposite order. GPipe over v chunks, as PyTorch has it.
+// opposite order: GPipe over v chunks, the same order as PyTorch's.
 #include "chimera/schedule/orders/orders.h"
 #include "chimera/schedule/placements/placements.h"
 
 namespace chimera {
 namespace {
 
-// Cannot deadlock: the forwards of a chunk need only those of the chunk before
-// in the same order, and backwards mirror them.
+// This order cannot deadlock: the forwards of a chunk need only those of the
+// chunk before, in the same order, and backwards mirror them.
 ActionLists order(const Layout& layout, const Placement&) {
   const int D = layout.depth;
   const int v = layout.chunks;

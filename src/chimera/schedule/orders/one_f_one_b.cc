@@ -1,5 +1,5 @@
 // 1F1B (PipeDream-flush, DAPPLE): worker w runs D-w forwards ahead, then
-// alternates, so that it never holds more than D-w activations.
+// alternates, and so never holds more than D-w activations.
 #include <algorithm>
 
 #include "chimera/schedule/orders/orders.h"

@@ -1,5 +1,5 @@
-// One function per scheme, each in its own file: the registry line's content.
-// Letters as in the literature:
+// One function per scheme, each in a separate file; it returns the scheme's
+// entry in the registry. Letters as in the papers:
 //   D workers (depth)   N micro-batches   v chunks   2f pipes   r, w a worker
 #pragma once
 
@@ -26,7 +26,7 @@ namespace chimera {
 [[nodiscard]] Scheme bitpipe();
 [[nodiscard]] Scheme planned_scheme();
 
-// What the order files share: making an action, and refusing a layout.
+// Helpers of the order files: making an action, and refusing a layout.
 
 [[nodiscard]] inline Action compute(Op op, int pipe, int stage, int micro) {
   return {.op = op, .pipe = pipe, .stage = stage, .micro = micro};
@@ -36,7 +36,7 @@ namespace chimera {
 
 // Refusals, each with the nearest legal values as hint.
 [[nodiscard]] Diagnostic needs_depth_multiple(const Layout& layout, int factor);
-// Empty if opposite() can place 2f pipes: f divides D/2 (f = 1: any D).
+// No diagnostic if opposite() can place 2f pipes: f divides D/2 (f = 1: any D).
 [[nodiscard]] Diagnostics needs_opposite_pipes(const Layout& layout);
 [[nodiscard]] Diagnostic needs_micros_multiple(const Layout& layout, int factor,
                                                const std::string& of);

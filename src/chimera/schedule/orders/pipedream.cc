@@ -1,6 +1,7 @@
 // PipeDream (Narayanan et al., 2019) and PipeDream-2BW (2021): 1F1B that never
-// drains. A backward on worker w lags D-1-w micro-batches behind the newest
-// forward there, so it may belong to an earlier step: Action::step says which.
+// drains. A backward on worker w lags D-1-w micro-batches behind the worker's
+// newest forward, so it may belong to an earlier step: Action::step tells
+// which.
 #include <limits>
 
 #include "chimera/schedule/orders/orders.h"
@@ -17,7 +18,8 @@ ActionLists order(const Layout& layout, UpdateAfter update_after) {
   ActionLists lists(D);
   for (int w = 0; w < D; ++w) {
     const int lag = D - 1 - w;
-    const int lag_steps = (lag + N - 1) / N;  // enough to keep the micro >= 0
+    // Enough to keep the micro-batch number >= 0.
+    const int lag_steps = (lag + N - 1) / N;
     for (int slot = 0; slot < N; ++slot) {
       lists[w].push_back(compute(Op::kF, 0, w, slot));
       const int shifted = slot - lag + lag_steps * N;
@@ -45,7 +47,8 @@ ActionLists order_every_step(const Layout& layout, const Placement&) {
   return order(layout, UpdateAfter::kEveryStep);
 }
 
-// A backward may lag at most as many steps as Action::step can say.
+// Refuses layouts in which a backward lags more steps than Action::step can
+// hold.
 Diagnostics refuse_lag(const Layout& layout) {
   constexpr int kMostSteps = std::numeric_limits<std::int16_t>::max();
   if ((layout.depth - 1) / layout.micros < kMostSteps) return {};

@@ -1,6 +1,6 @@
 // Planned orders: split backward on any placement, ordered by list scheduling
 // under an activation cap. This file applies the fixed rules for F = I = W; the
-// module search improves the result for the costs at hand.
+// search module improves the result for given costs.
 #include <algorithm>
 
 #include "chimera/base/text.h"
@@ -17,7 +17,7 @@ Placement place(const Layout& layout) {
   return layout.pipes == 1 ? one_way(layout) : opposite(layout);
 }
 
-// Number of rules tried at most, so that large layouts do not take minutes.
+// The most rules to try, so that large layouts do not take minutes.
 size_t most_rules(const Problem& problem) {
   constexpr size_t kMostActions = 100'000'000;
   return std::max<size_t>(1, kMostActions / std::max(1, problem.actions));

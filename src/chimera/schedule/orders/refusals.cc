@@ -6,7 +6,7 @@
 namespace chimera {
 namespace {
 
-// "use 4 or 8", or "use 4" when nothing legal lies below.
+// The hint "use 4 or 8", or "use 4" if no legal value is lower.
 std::string nearest_multiples(int value, int factor) {
   const int below = value / factor * factor;
   const std::string above = std::to_string(below + factor);

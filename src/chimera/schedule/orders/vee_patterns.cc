@@ -2,11 +2,11 @@
 // Memory"): two chunks a worker in a V, split backward, about a half and a
 // third of 1F1B's activations.
 //
-// Time is cut into slots, one for each F, I or W of a chunk. A micro-batch
+// Time is divided into slots, one for each F, I or W of a chunk. A micro-batch
 // follows a fixed pattern of slots, and the next one starts 6 slots later: in
-// the steady state a worker's slots are full and it holds equally much all the
-// time. Then the passes of the first and last micro-batches are pulled into
-// free slots, as far as nobody holds more than the pattern does.
+// the steady state a worker's slots are full and it always holds equally many
+// activations. The passes of the first and last micro-batches are then pulled
+// into free slots, as far as no worker holds more than the pattern does.
 #include <algorithm>
 #include <array>
 
@@ -16,16 +16,16 @@
 namespace chimera {
 namespace {
 
-// What a worker does with a micro-batch, in order; kW stands for the weight
+// The passes of a micro-batch on a worker, in order; kW stands for the weight
 // gradients of both chunks, the oldest first.
 enum Pass : int { kF1, kF2, kI2, kI1, kW, kPasses };
 
 bool is_forward(int pass) { return pass == kF1 || pass == kF2; }
 bool is_input(int pass) { return pass == kI2 || pass == kI1; }
-// The pass goes down the workers, from r-1 to r; else up.
+// True if the pass goes from worker r-1 to r, false if from r to r-1.
 bool goes_down(int pass) { return pass == kF1 || pass == kI2; }
 
-// The slots of micro-batch 0 on a worker: F1, F2, I2, I1.
+// The slots of micro-batch 0 on worker r: F1, F2, I2, I1.
 using Pattern = std::array<int, 4> (*)(int D, int r);
 
 std::array<int, 4> half_pattern(int D, int r) {
@@ -38,11 +38,11 @@ std::array<int, 4> min_pattern(int D, int r) {
   return {r, 2 * D - 1 - r, 2 * D + gap + r, 4 * D - 1 + gap - r};
 }
 
-// One worker's slots.
+// The slots of one worker.
 struct Row {
-  std::array<std::vector<int>, kPasses> slots;  // [pass][micro], rising
+  std::array<std::vector<int>, kPasses> slots;  // [pass][micro], ascending
 
-  // [slot] the pass that runs there, or kNone.
+  // [slot]: the pass that runs there, or kNone.
   [[nodiscard]] std::vector<int> cells() const {
     int end = 0;
     for (const std::vector<int>& of_pass : slots) {
@@ -55,7 +55,7 @@ struct Row {
     return cells;
   }
 
-  // The oldest waiting W goes into every free slot; the rest to the end.
+  // Puts the oldest waiting W into every free slot, and the rest at the end.
   void place_weights() {
     slots[kW].clear();
     int waiting = 0;
@@ -70,8 +70,8 @@ struct Row {
     for (; waiting > 0; --waiting) slots[kW].push_back(slot++);
   }
 
-  // The most chunks held at once. Without W of its own a row runs one in every
-  // free slot.
+  // The most chunks held at once. Before W's are placed, every free slot counts
+  // as one.
   [[nodiscard]] int peak() const {
     const bool has_weights = !slots[kW].empty();
     int held = 0;
@@ -87,7 +87,7 @@ struct Row {
     return most;
   }
 
-  // The slot of the number-th input gradient, of both chunks.
+  // The slot of the `number`-th input gradient, counted over both chunks.
   [[nodiscard]] int input_slot(int number) const {
     std::vector<int> inputs = slots[kI2];
     inputs.insert(inputs.end(), slots[kI1].begin(), slots[kI1].end());
@@ -147,8 +147,8 @@ class VeeSlots {
     return events;
   }
 
-  // Pulls the passes of the cool-down, after the last F1 of worker 0, and if
-  // asked of the warm-up, before its first I1.
+  // Pulls the passes of the cool-down (after the last F1 of worker 0) and, if
+  // asked, of the warm-up (before its first I1) into earlier free slots.
   void pull(bool warm_up) {
     int limit = 0;
     for (const Row& row : rows_) limit = std::max(limit, row.peak());
@@ -171,12 +171,12 @@ class VeeSlots {
     }
   }
 
-  // The first free slot after what the pass needs in which its worker holds no
-  // more than the limit.
+  // The first free slot after the pass's inputs in which its worker stays
+  // within the limit.
   int earliest(const Event& event, int limit, const std::vector<bool>& taken) {
     Row& row = rows_[event.worker];
     int& slot = row.slots[event.pass][event.number];
-    // With W in their slots only a forward changes what is held for the worse.
+    // Once W's are placed, only a forward can raise the number held.
     const bool is_checked = is_forward(event.pass) || row.slots[kW].empty();
     for (int at = needed_slot(event) + 1; at < event.slot; ++at) {
       if (taken[at]) continue;
@@ -187,7 +187,7 @@ class VeeSlots {
     return slot;
   }
 
-  // The last slot of what must come before the pass.
+  // The last slot that the pass must follow.
   [[nodiscard]] int needed_slot(const Event& event) const {
     const Row& row = rows_[event.worker];
     const auto [slot, r, pass, number] = event;
@@ -211,13 +211,14 @@ class VeeSlots {
     }
   }
 
-  // A free slot takes a W of the second chunk, else of the first.
+  // The list of worker r. A free slot takes a W of the second chunk, else one
+  // of the first.
   [[nodiscard]] ActionList list_of(int r) const {
     Row row = rows_[r];
     row.slots[kW].clear();
     ActionList list;
     std::array<int, kPasses> done = {};
-    std::array<int, 2> weights = {};  // of the second, of the first chunk
+    std::array<int, 2> weights = {};  // of the second and the first chunk
     const auto stage_of = [&](bool second) {
       return second ? 2 * D_ - 1 - r : r;
     };

@@ -8,8 +8,8 @@
 namespace chimera {
 namespace {
 
-// Counts what each chunk has done, and leaves out micro-batches beyond N: the
-// order is built for at least 2D-1 and cut.
+// Counts the actions of each chunk and drops micro-batches beyond N: the order
+// is built for at least 2D-1 micro-batches and then cut.
 class VeeList {
  public:
   VeeList(int a, int b, int micros) : stage_{a, b}, micros_(micros) {}

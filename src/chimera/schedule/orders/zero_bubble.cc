@@ -1,5 +1,5 @@
 // ZB-H1 and ZB-H2 (Qi et al., 2023): 1F1B with the backward split, so that
-// weight gradients fill what would be bubbles.
+// weight gradients fill time that would be idle.
 #include <algorithm>
 
 #include "chimera/schedule/orders/orders.h"
@@ -8,13 +8,14 @@
 namespace chimera {
 namespace {
 
-// `warmup` forwards, then F and I in turn; after more than `deferred` I's each
-// I is followed by the oldest weight gradient, so that many are left over.
+// `warmup` forwards, then F and I alternate. Once more than `deferred` I's are
+// done, each I is followed by the oldest weight gradient, which leaves
+// `deferred` of them for the end.
 struct Rank {
   int stage;
   int warmup;
   int deferred;
-  bool forward_first;  // whether the turn begins with F or with I
+  bool forward_first;  // an F-I pair starts with F
 };
 
 ActionList worker_order(const Rank& rank, int N) {

@@ -15,7 +15,8 @@ namespace chimera {
 namespace {
 
 Diagnostic damaged(const std::string& path, const std::string& reason) {
-  return {.code = "E712",
+  return {.kind = DiagnosticKind::kData,
+          .code = "E712",
           .where = path,
           .found = "the packed file",
           .needed = "is damaged or cut short: " + reason,
@@ -151,7 +152,8 @@ std::optional<Diagnostic> other_kind(const std::string& path, std::FILE* file) {
   std::rewind(file);
   for (const Magic& magic : kMagics) {
     if (!std::string_view(first, count).starts_with(magic.bytes)) continue;
-    return Diagnostic{.code = "E711",
+    return Diagnostic{.kind = DiagnosticKind::kData,
+                      .code = "E711",
                       .where = path,
                       .found = "the file",
                       .needed = std::string("is no text but ") + magic.kind,

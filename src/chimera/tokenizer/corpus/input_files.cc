@@ -32,7 +32,8 @@ void add_file(const fs::path& path, std::vector<InputFile>& files,
   }
   file.is_jsonl = name.ends_with(".jsonl");
   if (is_named_as_data(name)) {
-    errors.push_back({.code = "E711",
+    errors.push_back({.kind = DiagnosticKind::kData,
+                      .code = "E711",
                       .where = file.path,
                       .found = "the file",
                       .needed = "is no text, by its name",
@@ -71,7 +72,8 @@ std::vector<fs::path> files_below(const fs::path& directory,
 }  // namespace
 
 Diagnostic unreadable(const std::string& path, const std::string& reason) {
-  return {.code = "E501",
+  return {.kind = DiagnosticKind::kData,
+          .code = "E501",
           .where = path,
           .found = "the file",
           .needed = "cannot be read: " + reason,
@@ -96,7 +98,8 @@ Result<std::vector<InputFile>> find_inputs(
     }
   }
   if (errors.empty() && files.empty()) {
-    errors.push_back({.code = "E502",
+    errors.push_back({.kind = DiagnosticKind::kData,
+                      .code = "E502",
                       .found = "no file",
                       .needed = "is in what was named",
                       .hint = "name text or JSONL files, or a directory"});

@@ -19,9 +19,12 @@ constexpr size_t kEnough = 10;  // lines with mistakes
 std::optional<std::string> read_text(std::string_view line,
                                      const std::string& path,
                                      Diagnostics& errors) {
-  JsonReader reader(
-      line, path, errors,
-      {.syntax = "E507", .type = "E508", .range = "E508", .key = "E508"});
+  JsonReader reader(line, path, errors,
+                    {.syntax = "E507",
+                     .type = "E508",
+                     .range = "E508",
+                     .key = "E508",
+                     .kind = DiagnosticKind::kData});
   std::optional<std::string> text;
   bool found = false;
   reader.object("the line", [&](const std::string& key) {

@@ -1,6 +1,6 @@
-// Heartbeats: every rank tells those who may have to wait for it, a few times a
-// second, how far it has come, and notes when it heard theirs. Also the way by
-// which the end of a run is told to all. Used by the Wire's thread.
+// Heartbeats: a few times a second every rank tells its peers how far it has
+// come, and notes when it last heard from each of them. Endings of the run
+// travel the same way. Used by the communication thread unless noted.
 #pragma once
 
 #include <array>
@@ -16,47 +16,50 @@
 
 namespace chimera {
 
-class Heart {
+class Heartbeats {
  public:
   struct Options {
     MPI_Comm comm = MPI_COMM_NULL;  // of the whole world
-    int first_tag = 0;              // uses two tags
-    std::vector<int> peers;         // symmetric: who hears this one is heard
+    // REQUIRES: symmetric, so that every rank hears those that hear it.
+    std::vector<int> peers;
     std::function<void(const Ending& ending)> on_ending;  // another rank's
   };
 
   using Silence = std::pair<int, Clock::duration>;  // rank (-1 = none), time
 
   static constexpr Clock::duration kPeriod = std::chrono::milliseconds(100);
-  // Several heartbeats are missing.
+  // A rank that stays silent for longer has missed several heartbeats.
   static constexpr Clock::duration kSilent = 7 * kPeriod;
 
-  Heart(Wire& wire, Options options);
-  Heart(const Heart&) = delete;
-  Heart& operator=(const Heart&) = delete;
+  Heartbeats(Wire& wire, Options options);
+  Heartbeats(const Heartbeats&) = delete;
+  Heartbeats& operator=(const Heartbeats&) = delete;
 
-  // Sends what is due.
-  void beat(std::uint64_t progress);
+  // Sends the heartbeats that are due.
+  void send_due(std::uint64_t progress);
 
-  // Tells all other ranks.
-  void tell_all(const Ending& ending);
+  // Sends the ending to all other ranks.
+  void send_ending(const Ending& ending);
 
-  // Says farewell: who has done so may fall silent.
-  void say_goodbye() { is_leaving_ = true; }
-  // Everybody has, and it was sent to all.
-  [[nodiscard]] bool is_done() const;
+  // Marks the following heartbeats as this rank's last: a rank that has sent
+  // its last one may fall silent.
+  void announce_leaving() { is_leaving_ = true; }
+  // Whether every peer has announced that it leaves, and knows that this rank
+  // does.
+  [[nodiscard]] bool have_all_left() const;
 
-  // What is known of a rank; any thread. Silence is zero after its farewell.
+  // Last known progress of a rank. Any thread.
   [[nodiscard]] std::uint64_t progress_of(int rank) const;
+  // Time since a rank was last heard; zero once it has left. Any thread.
   [[nodiscard]] Clock::duration silence_of(int rank) const;
-  // The rank that was not heard for the longest time, by this rank or by those
-  // it hears, and that time; any thread. Whom one waits for may itself wait for
-  // somebody whom only others hear.
+  // The rank that has been silent for the longest time, as heard by this rank
+  // or by its peers: a peer that keeps this rank waiting may itself wait for a
+  // rank that only others hear. Any thread.
   [[nodiscard]] Silence longest_silence() const;
-  // The same by this rank alone.
+  // The same, as heard by this rank alone. Any thread.
   [[nodiscard]] Silence own_longest_silence() const;
-  // As if everybody had just been heard; any thread.
-  void forgive();
+  // Counts all silences from now on. Any thread.
+  void reset_silences();
 
  private:
   struct Beat {
@@ -68,20 +71,20 @@ class Heart {
   struct Peer {
     int rank = 0;
     bool is_sending = false;
-    bool told_goodbye = false;
+    bool knows_leaving = false;  // the last heartbeat was sent to it
     Beat sent;
   };
-  // What is known of a rank; written by the Wire's thread, read by any.
+  // Last news of a rank; written by the communication thread, read by any.
   struct Known {
     std::atomic<std::uint64_t> progress = 0;
     std::atomic<Clock::rep> heard = 0;
     std::atomic<bool> has_left = false;
-    std::atomic<int> silent_rank = -1;  // as it has told
+    std::atomic<int> silent_rank = -1;  // its own longest silence
     std::atomic<Clock::rep> silent_for = 0;
   };
-  // An Ending as it travels.
+  // An Ending on the wire.
   struct EndingMessage {
-    int exit_code = 0;
+    int kind = 0;
     int origin = -1;
     int lost = -1;
     int is_dead = 0;
@@ -100,7 +103,7 @@ class Heart {
   Clock::time_point next_beat_;
   Beat arrived_;
   EndingMessage ending_arrived_;
-  std::deque<EndingMessage> endings_sent_;  // each stays where it is
+  std::deque<EndingMessage> endings_sent_;  // a deque, as addresses must last
   std::vector<Peer> peers_;
   std::vector<Known> known_;  // [rank]
 };

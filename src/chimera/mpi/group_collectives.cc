@@ -1,18 +1,15 @@
-#include "chimera/mpi/group_sums.h"
+#include "chimera/mpi/group_collectives.h"
 
 #include <algorithm>
+
+#include "chimera/mpi/tags.h"
 
 namespace chimera {
 namespace {
 
-// A megabyte of float32: long enough for a link's full speed, added up within
+// A megabyte of float32: long enough for a link's full speed, and added within
 // a tenth of a millisecond.
 constexpr std::size_t kBlockElements = std::size_t{1} << 18;
-
-// A block's number is its tag: what two members send each other for one block
-// comes in the order in which it was sent, on the way down and on the way back.
-constexpr int kBlockTags = 4096;  // far more than there are blocks at once
-constexpr int kGatherTag = kBlockTags;
 
 template <class T>
 void add(std::span<std::byte> into, const std::vector<std::byte>& more) {
@@ -23,8 +20,8 @@ void add(std::span<std::byte> into, const std::vector<std::byte>& more) {
 
 }  // namespace
 
-GroupSums::GroupSums(Wire& wire, MPI_Comm comm, std::vector<int> members,
-                     Done done)
+GroupCollectives::GroupCollectives(Wire& wire, MPI_Comm comm,
+                                   std::vector<int> members, Done done)
     : wire_(wire),
       comm_(comm),
       members_(std::move(members)),
@@ -32,14 +29,15 @@ GroupSums::GroupSums(Wire& wire, MPI_Comm comm, std::vector<int> members,
   MPI_Comm_rank(comm_, &mine_);
 }
 
-void GroupSums::start(const CollectiveId& id, const NumberBuffer& buffer) {
+void GroupCollectives::start(const CollectiveId& id,
+                             const NumberBuffer& buffer) {
   tasks_.push_back({id, buffer, Clock::now()});
   if (tasks_.size() == 1) begin();
 }
 
-void GroupSums::begin() {
-  if (tasks_.front().id.kind == CollectiveId::Kind::kGather) {
-    begin_gather();
+void GroupCollectives::begin() {
+  if (tasks_.front().id.kind == CollectiveId::Kind::kAllGather) {
+    begin_all_gather();
   } else {
     next_element_ = 0;
     next_block_ = 0;
@@ -48,7 +46,7 @@ void GroupSums::begin() {
   finish_if_done();
 }
 
-void GroupSums::open_blocks() {
+void GroupCollectives::open_blocks() {
   const std::size_t count = tasks_.front().buffer.count;
   for (Block& block : blocks_) {
     if (next_element_ == count) return;
@@ -58,16 +56,17 @@ void GroupSums::open_blocks() {
     next_element_ = all.end;
     block.is_open = true;
     block.number = next_block_++ % kBlockTags;
-    block.rounds = sum_rounds(mine_, static_cast<int>(members_.size()), all);
+    block.rounds =
+        all_reduce_rounds(mine_, static_cast<int>(members_.size()), all);
     block.round = 0;
-    ++left_;
+    ++unfinished_;
     begin_round(block);
   }
 }
 
-void GroupSums::begin_round(Block& block) {
+void GroupCollectives::begin_round(Block& block) {
   for (; block.round < block.rounds.size(); ++block.round) {
-    const SumRound& round = block.rounds[block.round];
+    const AllReduceRound& round = block.rounds[block.round];
     const MpiAddress peer{comm_, round.peer, static_cast<int>(block.number)};
     if (round.receive.size() > 0) {
       std::span<std::byte> into = bytes_of(round.receive);
@@ -87,10 +86,10 @@ void GroupSums::begin_round(Block& block) {
     if (block.under_way > 0) return;
   }
   block.is_open = false;
-  --left_;
+  --unfinished_;
 }
 
-void GroupSums::message_done(Block& block) {
+void GroupCollectives::message_done(Block& block) {
   if (--block.under_way > 0) return;
   if (block.rounds[block.round].adds) add_arrived(block);
   ++block.round;
@@ -99,7 +98,7 @@ void GroupSums::message_done(Block& block) {
   finish_if_done();
 }
 
-void GroupSums::add_arrived(const Block& block) {
+void GroupCollectives::add_arrived(const Block& block) {
   const std::span<std::byte> into = bytes_of(block.rounds[block.round].receive);
   if (tasks_.front().buffer.type == NumberType::kFloat32) {
     add<float>(into, block.arrived);
@@ -108,12 +107,12 @@ void GroupSums::add_arrived(const Block& block) {
   }
 }
 
-// Every member sends its own shard to every other.
-void GroupSums::begin_gather() {
+// Every member sends its own shard to every other member.
+void GroupCollectives::begin_all_gather() {
   const int members = static_cast<int>(members_.size());
   const std::size_t count = tasks_.front().buffer.count;
   const auto one_done = [this](const MPI_Status&) {
-    --left_;
+    --unfinished_;
     finish_if_done();
   };
   const auto shard = [&](int member) {
@@ -122,29 +121,29 @@ void GroupSums::begin_gather() {
   };
   for (int member = 0; member < members; ++member) {
     if (member == mine_ || shard(member).empty()) continue;
-    ++left_;
-    wire_.receive({comm_, member, kGatherTag}, shard(member), one_done);
+    ++unfinished_;
+    wire_.receive({comm_, member, kAllGatherTag}, shard(member), one_done);
   }
   if (shard(mine_).empty()) return;
   for (int member = 0; member < members; ++member) {
     if (member == mine_) continue;
-    ++left_;
-    wire_.send({comm_, member, kGatherTag}, members_[member], shard(mine_),
+    ++unfinished_;
+    wire_.send({comm_, member, kAllGatherTag}, members_[member], shard(mine_),
                one_done);
   }
 }
 
-void GroupSums::finish_if_done() {
-  if (left_ > 0 || tasks_.empty()) return;
+void GroupCollectives::finish_if_done() {
+  if (unfinished_ > 0 || tasks_.empty()) return;
   const Task task = tasks_.front();
-  if (task.buffer.only_shard) clear_others();
+  if (task.buffer.only_shard) clear_other_shards();
   tasks_.pop_front();
   done_(task.id, {task.started, Clock::now()});
   if (!tasks_.empty()) begin();
 }
 
-// Of a whole sum, what is not this member's shard.
-void GroupSums::clear_others() {
+// Zeros everything of a whole sum except this member's shard.
+void GroupCollectives::clear_other_shards() {
   const std::size_t count = tasks_.front().buffer.count;
   const Shard own = shard_of(count, mine_, static_cast<int>(members_.size()));
   for (const Range& other : {Range{0, own.begin}, Range{own.end, count}}) {
@@ -152,14 +151,14 @@ void GroupSums::clear_others() {
   }
 }
 
-int GroupSums::waits_for() const {
+int GroupCollectives::waits_for() const {
   for (const Block& block : blocks_) {
     if (block.is_open) return members_[block.rounds[block.round].peer];
   }
   return -1;
 }
 
-std::span<std::byte> GroupSums::bytes_of(const Range& range) const {
+std::span<std::byte> GroupCollectives::bytes_of(const Range& range) const {
   const NumberBuffer& buffer = tasks_.front().buffer;
   const std::size_t width = buffer.type == NumberType::kFloat32 ? 4 : 8;
   return {static_cast<std::byte*>(buffer.data) + range.begin * width,

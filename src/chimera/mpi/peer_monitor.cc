@@ -1,4 +1,4 @@
-#include "chimera/mpi/watch.h"
+#include "chimera/mpi/peer_monitor.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -12,35 +12,38 @@
 namespace chimera {
 namespace {
 
-constexpr int kPeerLost = 5;  // the contract's exit code
-
 constexpr auto kPeriod = std::chrono::milliseconds(50);
-// mpirun kills the others as soon as the first rank leaves, so all must have
-// spoken before any does.
+// Time between the report and the end of the process. mpirun kills the other
+// ranks as soon as the first one leaves, so all must have reported by then.
 constexpr auto kLinger = std::chrono::milliseconds(500);
-// Late by this much, and the process was stopped, or its host asleep.
+// A thread that wakes up this much too late belongs to a process that was
+// stopped, or to a host that was asleep.
 constexpr auto kStopped = std::chrono::seconds(1);
 
 }  // namespace
 
-Watch::Watch(Options options)
+PeerMonitor::PeerMonitor(Options options, Heartbeats& heartbeats,
+                         EndingHandler& handler)
     : options_(std::move(options)),
+      heartbeats_(heartbeats),
+      handler_(handler),
       wake_(eventfd(0, EFD_NONBLOCK)),
-      silence_(options_.silence) {
+      longest_silence_(options_.longest_silence) {
   for (const Process& process : options_.processes) {
     const auto pidfd =
         static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0));
-    // Gone already. (Before Linux 5.3 there is no pidfd: then silence counts.)
-    if (pidfd < 0 && errno == ESRCH) give_up_dead(process.rank);
+    // The process has ended already. (Linux before 5.3 has no pidfd; there only
+    // the silence shows it.)
+    if (pidfd < 0 && errno == ESRCH) end_run_after_death(process.rank);
     pidfds_.push_back(pidfd);
   }
   thread_ = std::thread([this] { run(); });
 }
 
-Watch::~Watch() {
+PeerMonitor::~PeerMonitor() {
   {
     const std::lock_guard lock(mutex_);
-    is_ending_ = true;
+    is_stopping_ = true;
   }
   wake();
   thread_.join();
@@ -50,76 +53,76 @@ Watch::~Watch() {
   close(wake_);
 }
 
-void Watch::wake() const {
+void PeerMonitor::wake() const {
   const std::uint64_t one = 1;
-  // Can only fail if it is awake already.
+  // The write can only fail if the thread is awake already.
   if (write(wake_, &one, sizeof one) < 0) return;
 }
 
-void Watch::give_up(const Ending& ending) {
+void PeerMonitor::end_run(const Ending& ending) {
   {
     const std::lock_guard lock(mutex_);
-    if (ending_ && ending_->exit_code <= ending.exit_code) return;
+    if (ending_ && ending_->kind <= ending.kind) return;
     ending_ = ending;
   }
   wake();
 }
 
-void Watch::give_up_dead(int rank) {
-  Ending death = lost(rank);
+void PeerMonitor::end_run_after_death(int rank) {
+  Ending death = loss_of(rank);
   death.is_dead = true;
-  give_up(death);
+  end_run(death);
 }
 
-std::optional<Ending> Watch::ending() const {
+std::optional<Ending> PeerMonitor::ending() const {
   const std::lock_guard lock(mutex_);
   return ending_;
 }
 
-// The rest of the time is for telling the others.
-void Watch::expect_kill(Clock::duration time_left) {
+// The rest of the time is needed to tell the other ranks.
+void PeerMonitor::expect_kill(Clock::duration time_left) {
   const std::lock_guard lock(mutex_);
-  silence_ = std::min(silence_, time_left * 7 / 10);
+  longest_silence_ = std::min(longest_silence_, time_left * 7 / 10);
 }
 
-void Watch::relax() {
+void PeerMonitor::allow_leaving() {
   const std::lock_guard lock(mutex_);
-  is_relaxed_ = true;
+  may_leave_ = true;
 }
 
-void Watch::run() {
+void PeerMonitor::run() {
   std::optional<Clock::time_point> leave_at;
   Clock::time_point last_look = Clock::now();
   std::unique_lock lock(mutex_);
-  while (!is_ending_) {
-    const bool is_watching = !ending_ && !is_relaxed_;
+  while (!is_stopping_) {
+    const bool is_watching = !ending_ && !may_leave_;
     const std::optional<Ending> ending = ending_;
     lock.unlock();
     if (ending && !leave_at) {
-      options_.speak(*ending);
+      handler_.report(*ending);
       leave_at = Clock::now() + kLinger;
     }
     if (leave_at && Clock::now() >= *leave_at) {
-      options_.leave(ending->exit_code);
-      return;
+      handler_.leave(ending->kind);
     }
     const std::optional<int> dead = wait_for_death(is_watching);
     const Clock::time_point now = Clock::now();
     const bool was_stopped = now - std::exchange(last_look, now) > kStopped;
     if (was_stopped) {
-      // What others have said meanwhile comes first.
-      options_.forgive();
+      // Nobody was late, but this process: messages that have arrived in the
+      // meantime are read before any silence counts.
+      heartbeats_.reset_silences();
       std::this_thread::sleep_for(kPeriod);
     } else if (dead) {
-      give_up_dead(*dead);
+      end_run_after_death(*dead);
     } else if (is_watching) {
-      look();
+      check_silences();
     }
     lock.lock();
   }
 }
 
-std::optional<int> Watch::wait_for_death(bool is_watching) const {
+std::optional<int> PeerMonitor::wait_for_death(bool is_watching) const {
   std::vector<pollfd> queries{{.fd = wake_, .events = POLLIN, .revents = 0}};
   for (const int pidfd : pidfds_) {
     if (!is_watching) break;
@@ -142,24 +145,26 @@ std::optional<int> Watch::wait_for_death(bool is_watching) const {
   return std::nullopt;
 }
 
-// Of several that are silent the longest silent one was probably the first.
-void Watch::look() {
+// If several ranks are silent, the one that has been so for the longest time
+// was probably the first to fail.
+void PeerMonitor::check_silences() {
   Clock::duration limit;
   {
     const std::lock_guard lock(mutex_);
-    limit = silence_;
+    limit = longest_silence_;
   }
-  const auto [peer, silence] = options_.own_longest_silence();
-  if (silence > limit) give_up(lost(peer));
+  const auto [peer, silence] = heartbeats_.own_longest_silence();
+  if (silence > limit) end_run(loss_of(peer));
 }
 
-Ending Watch::lost(int rank) const {
-  const auto silence = std::chrono::duration<double>(options_.silence_of(rank));
-  return {.exit_code = kPeerLost,
+Ending PeerMonitor::loss_of(int rank) const {
+  const auto silence =
+      std::chrono::duration<double>(heartbeats_.silence_of(rank));
+  return {.kind = FailureKind::kPeerLost,
           .origin = options_.rank,
           .lost = rank,
           .silent_s = silence.count(),
-          .progress = options_.progress_of(rank)};
+          .progress = heartbeats_.progress_of(rank)};
 }
 
 }  // namespace chimera

@@ -1,5 +1,5 @@
 // The rounds of all members, played in one process, against the tree.
-#include "chimera/comm/sum_rounds.h"
+#include "chimera/comm/all_reduce.h"
 
 #include <gtest/gtest.h>
 
@@ -36,10 +36,10 @@ Numbers by_tree(std::vector<Numbers> numbers) {
 // run once the peer stands at the round that mirrors it.
 void play(std::vector<Numbers>& numbers) {
   const int members = static_cast<int>(numbers.size());
-  std::vector<std::vector<SumRound>> rounds(members);
+  std::vector<std::vector<AllReduceRound>> rounds(members);
   std::vector<std::size_t> at(members, 0);
   for (int member = 0; member < members; ++member) {
-    rounds[member] = sum_rounds(member, members, {0, numbers[0].size()});
+    rounds[member] = all_reduce_rounds(member, members, {0, numbers[0].size()});
   }
   const auto left = [&](int member) {
     return at[member] < rounds[member].size();
@@ -48,15 +48,15 @@ void play(std::vector<Numbers>& numbers) {
     moved = false;
     for (int member = 0; member < members; ++member) {
       if (!left(member)) continue;
-      const SumRound mine = rounds[member][at[member]];
+      const AllReduceRound mine = rounds[member][at[member]];
       if (!left(mine.peer)) continue;
-      const SumRound theirs = rounds[mine.peer][at[mine.peer]];
+      const AllReduceRound theirs = rounds[mine.peer][at[mine.peer]];
       if (theirs.peer != member) continue;
       ASSERT_EQ(mine.send, theirs.receive);
       ASSERT_EQ(mine.receive, theirs.send);
       const Numbers before = numbers[member];
       const auto take = [](Numbers& into, const Numbers& from,
-                           const SumRound& round) {
+                           const AllReduceRound& round) {
         for (std::size_t i = round.receive.begin; i < round.receive.end; ++i) {
           into[i] = round.adds ? into[i] + from[i] : from[i];
         }
@@ -90,7 +90,8 @@ TEST(SumRounds, MovesWhatRabenseifnerSays) {
   for (const int members : {2, 4, 8, 16}) {
     constexpr std::size_t kCount = 1600;
     std::size_t sent = 0;
-    for (const SumRound& round : sum_rounds(1, members, {0, kCount})) {
+    for (const AllReduceRound& round :
+         all_reduce_rounds(1, members, {0, kCount})) {
       sent += round.send.size();
     }
     EXPECT_EQ(sent, 2 * kCount * (members - 1) / members);

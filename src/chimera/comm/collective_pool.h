@@ -15,11 +15,11 @@
 
 namespace chimera {
 
-class SumPool {
+class CollectivePool {
  public:
-  explicit SumPool(int threads);
+  explicit CollectivePool(int threads);
   // Jobs that have not been run by then are dropped, with their `done`.
-  ~SumPool();
+  ~CollectivePool();
 
   // Runs all blocks, then calls `done` once, on the thread that finished last:
   // a thread of the pool, or, for a job of a single block, the caller's own (a

@@ -18,18 +18,19 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-struct SumRound {
+struct AllReduceRound {
   int peer = 0;  // a member
   Range send;    // either may be empty
   Range receive;
   bool adds = false;  // what comes is added; else it replaces
 
-  bool operator==(const SumRound&) const = default;
+  bool operator==(const AllReduceRound&) const = default;
 };
 
 // The rounds of `member` for the elements of `all`, in order.
 // REQUIRES: 0 <= member < members.
-[[nodiscard]] std::vector<SumRound> sum_rounds(int member, int members,
-                                               const Range& all);
+[[nodiscard]] std::vector<AllReduceRound> all_reduce_rounds(int member,
+                                                            int members,
+                                                            const Range& all);
 
 }  // namespace chimera

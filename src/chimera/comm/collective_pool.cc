@@ -1,14 +1,14 @@
-#include "chimera/comm/sum_pool.h"
+#include "chimera/comm/collective_pool.h"
 
 namespace chimera {
 
-SumPool::SumPool(int threads) {
+CollectivePool::CollectivePool(int threads) {
   for (int i = 0; i < threads; ++i) {
     threads_.emplace_back([this] { work(); });
   }
 }
 
-SumPool::~SumPool() {
+CollectivePool::~CollectivePool() {
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
@@ -17,7 +17,7 @@ SumPool::~SumPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void SumPool::run(CollectiveJob job, std::function<void()> done) {
+void CollectivePool::run(CollectiveJob job, std::function<void()> done) {
   if (job.num_blocks() <= 1) {
     if (job.num_blocks() == 1) job.run_block(0);
     done();
@@ -31,7 +31,8 @@ void SumPool::run(CollectiveJob job, std::function<void()> done) {
   wake_.notify_all();
 }
 
-std::shared_ptr<SumPool::Running> SumPool::take(std::size_t& block) {
+std::shared_ptr<CollectivePool::Running> CollectivePool::take(
+    std::size_t& block) {
   std::unique_lock lock(mutex_);
   wake_.wait(lock, [this] { return ending_ || !queue_.empty(); });
   if (ending_) return nullptr;
@@ -41,7 +42,7 @@ std::shared_ptr<SumPool::Running> SumPool::take(std::size_t& block) {
   return running;
 }
 
-void SumPool::work() {
+void CollectivePool::work() {
   std::size_t block = 0;
   while (const std::shared_ptr<Running> running = take(block)) {
     running->job.run_block(block);

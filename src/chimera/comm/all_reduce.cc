@@ -1,14 +1,15 @@
-#include "chimera/comm/sum_rounds.h"
+#include "chimera/comm/all_reduce.h"
 
 #include <bit>
 
 namespace chimera {
 
-std::vector<SumRound> sum_rounds(int member, int members, const Range& all) {
+std::vector<AllReduceRound> all_reduce_rounds(int member, int members,
+                                              const Range& all) {
   const int leaves =
       static_cast<int>(std::bit_floor(static_cast<unsigned>(members)));
   const int folded = members - leaves;
-  std::vector<SumRound> rounds;
+  std::vector<AllReduceRound> rounds;
   if (member < 2 * folded && member % 2 == 1) {
     rounds.push_back({.peer = member - 1, .send = all});
     rounds.push_back({.peer = member - 1, .receive = all});
@@ -36,7 +37,7 @@ std::vector<SumRound> sum_rounds(int member, int members, const Range& all) {
   }
   // The way back: what was given away returns, summed up.
   for (std::size_t round = rounds.size(); round-- > first_halving;) {
-    const SumRound halving = rounds[round];
+    const AllReduceRound halving = rounds[round];
     rounds.push_back({.peer = halving.peer,
                       .send = halving.receive,
                       .receive = halving.send});

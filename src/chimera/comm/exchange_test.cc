@@ -1,4 +1,4 @@
-#include "chimera/exec/gather.h"
+#include "chimera/comm/exchange.h"
 
 #include <gtest/gtest.h>
 
