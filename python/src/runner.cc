@@ -1,5 +1,7 @@
 #include "runner.h"
 
+#include <ATen/ThreadLocalState.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -75,6 +77,8 @@ double Runner::run(const py::list& ranks,
     const py::gil_scoped_acquire gil;
     return make_python_compute(ranks[index], {lowered_, rank, boundaries});
   };
+  // torch.autocast and the like hold for one thread: the caller's.
+  const at::ThreadLocalState of_caller;
   const py::gil_scoped_release released;
   if (transport_) {
     const auto compute = make(0, transport_->rank());
@@ -84,6 +88,7 @@ double Runner::run(const py::list& ranks,
         {.ranks = num_ranks(lowered_), .deadline = kThreadsDeadline},
         [&](int rank) { return make(rank, rank); },
         [&](Transport& transport, StageCompute& compute) {
+          const at::ThreadLocalStateGuard as_caller(of_caller);
           run_rank(transport, compute, step, losses[transport.rank()]);
         });
   }

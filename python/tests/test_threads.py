@@ -73,6 +73,28 @@ def test_dropout_is_the_same_when_recomputed():
         assert torch.equal(a, b)
 
 
+@pytest.mark.parametrize("recompute", [False, True])
+def test_autocast_around_a_step(recompute):
+    layers = models.language_model(tied=False)
+    plain = copy.deepcopy(layers)
+    schedule = chimera.schedule("chimera", depth=2, micros=2)
+    pipe = chimera_torch.Pipeline(
+        layers, models.tokens_loss, workers=2,
+        schedule=schedule.lower(recompute=recompute))
+    x, y = models.token_batches(1)[0]
+    modules = torch.nn.Sequential(*plain)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = float(pipe.step(x, y))
+        losses = [models.tokens_loss(modules(x[part]), y[part]) / 2
+                  for part in (slice(0, 4), slice(4, 8))]
+    for loss in losses:
+        loss.backward()
+    assert found == pytest.approx(float(sum(losses).detach()), abs=1e-6)
+    expected = dict(torch.nn.ModuleList(plain).named_parameters())
+    for name, parameter in pipe.named_parameters():
+        torch.testing.assert_close(parameter.grad, expected[name].grad)
+
+
 def test_steps_without_zero_grad_accumulate():
     layers = models.language_model()
     plain = copy.deepcopy(layers)
