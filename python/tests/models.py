@@ -81,7 +81,8 @@ class Pool(nn.Module):
 
 def convolutions(seed=3):
     torch.manual_seed(seed)
-    return [Fork(), Middle(), Pool(), nn.Tanh(), nn.Linear(5, 5)]
+    return [nn.Conv2d(3, 3, 1), Fork(), Middle(), Pool(), nn.Tanh(),
+            nn.Linear(5, 7), nn.Linear(7, 6), nn.Linear(6, 5)]
 
 
 def image_batches(count, samples=8, seed=4):

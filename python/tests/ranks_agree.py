@@ -48,6 +48,21 @@ def assert_same_bits(pipe, threads, batch):
         assert torch.equal(found, expected[name]), name
 
 
+def assert_shards(pipe, state):
+    """Check that a rank's part of the state is that of the whole, and that
+    either can be loaded."""
+    part = pipe.state_dict(gather=False)
+    assert {name for name, _ in pipe.named_parameters()} <= set(part)
+    assert len(part) < len(state) or pipe.schedule.depth == 2
+    changed = {name: value + 1 for name, value in state.items()}
+    for loaded in (changed, {name: changed[name] for name in part}):
+        for value in part.values():  # views of the weights
+            value.zero_()
+        pipe.load_state_dict(loaded)
+        for name, value in part.items():
+            assert torch.equal(value, changed[name]), name
+
+
 def run(case):
     model, scheme, micros, width, *exact = case.split(":")
     layers, loss_fn, batches, names = make(model)
@@ -69,8 +84,9 @@ def run(case):
     losses, found_norms = models.train_pipe(pipe, batches, clip=1.0)
     for found, norm in zip(found_norms, norms, strict=True):
         assert abs(found - norm) <= 1e-4 * norm, (found_norms, norms)
-    models.assert_agree(losses, pipe.state_dict(), expected,
-                        plain_names.state_dict())
+    state = pipe.state_dict()
+    models.assert_agree(losses, state, expected, plain_names.state_dict())
+    assert_shards(pipe, state)
     evaluation = float(pipe.eval_step(*batches[0]))
     assert evaluation == evaluation
     assert len(pipe.trace()) > 0

@@ -29,10 +29,7 @@ GRID = {
                           "untied", "conv")
             for scheme in SCHEMES
             for width, micros in ((1, 4), (2, 2))
-            if ranks // width > 1
-            # The model "conv" has five layers, too few for eight stages.
-            and not (model == "conv" and ranks // width == 4
-                     and scheme in ("zb-v", "interleaved"))]
+            if ranks // width > 1]
     + [f"gpt2:{scheme}:4:1:exact" for scheme in SCHEMES]
     for ranks in (2, 4)
 }
