@@ -497,32 +497,47 @@ class Help(Base):
         self.assertIn("#compdef chimera", self.ok("completion", "zsh"))
 
 
-class Readme(Base):
-    """The output that README shows is what chimera prints."""
-    README = (ROOT / "README.md").read_text() if (ROOT / "README.md").exists() \
-        else ""
+class Documents(Base):
+    """The output and the figures that documents show are what chimera prints."""
+    README = (ROOT / "README.md").read_text()
+    SCHEMES = (ROOT / "docs/schemes.md").read_text()
+
+    @staticmethod
+    def simulated(micros, scheme):
+        """(idle share, most activations held) on 8 workers, as printed there."""
+        run = chimera("simulate", *scheme.split(), "--depth", 8, "--micros",
+                      micros, "--format", "json")
+        if run.returncode != 0:
+            return "-", "-"
+        result = json.loads(run.stdout)
+        return (f"{100 * result['bubble_ratio']:.1f} %",
+                f"{max(w['peak_activations'] for w in result['workers']):g}")
 
     def test_the_timeline_is_as_drawn(self):
         drawing = self.ok("schedule", "chimera", "--depth", 4, "--micros", 4)
         self.assertIn(drawing, self.README)
 
-    def test_the_table_of_bubbles(self):
-        rows = re.findall(
-            r"^\| `([\w-]+)((?: --\w+ \w+)*)` \|([^|]*)\|([^|]*)\|",
-            self.README, re.M)
-        self.assertGreaterEqual(len(rows), 14)
-        names = {row[0] for row in rows}
+    def test_the_table_of_all_schemes(self):
+        rows = re.findall(r"^\| `([\w -]+)` \|([^|]*)\|([^|]*)\|([^|]*)\|",
+                          self.SCHEMES, re.M)
         schemes = json.loads(self.ok("schemes", "--format", "json"))["schemes"]
-        self.assertEqual(names, {s["name"] for s in schemes})
-        for scheme, flags, *cells in rows:
-            for micros, cell in zip((8, 16), cells):
-                run = chimera("simulate", scheme, "--depth", 8, "--micros",
-                              micros, "--format", "json", *flags.split())
-                expected = "-"
-                if run.returncode == 0:
-                    ratio = json.loads(run.stdout)["bubble_ratio"]
-                    expected = f"{100 * ratio:.1f} %"
-                self.assertEqual(cell.strip(), expected, (scheme, micros))
+        self.assertEqual({row[0].split()[0] for row in rows},
+                         {s["name"] for s in schemes})
+        for scheme, at_8, at_16, held in rows:
+            self.assertEqual(at_8.strip(), self.simulated(8, scheme)[0], scheme)
+            self.assertEqual((at_16.strip(), held.strip()),
+                             self.simulated(16, scheme), scheme)
+
+    def test_the_table_of_situations(self):
+        rows = re.findall(r"^\|[^|`]*\|([^|]*`[^|]*)\|([^|]*%[^|]*)\|([^|]*)\|",
+                          self.README, re.M)
+        self.assertGreaterEqual(len(rows), 5)
+        for schemes, idle, held in rows:
+            found = [self.simulated(16, scheme)
+                     for scheme in re.findall(r"`([^`]*)`", schemes)]
+            for column, cell in enumerate((idle, held)):
+                values = list(dict.fromkeys(each[column] for each in found))
+                self.assertEqual(cell.strip(), ", ".join(values), schemes)
 
 
 if __name__ == "__main__":
