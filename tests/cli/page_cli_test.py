@@ -42,7 +42,7 @@ class Report(Base):
         codes, text = self.refused("report", self.folder,
                                    self.folder / "nowhere", "-o", "-")
         self.assertEqual(codes, ["E411", "E411"])
-        self.assertIn("no such directory", text)
+        self.assertIn("does not exist", text)
         self.assertEqual(self.refused("report")[0], ["E402"])
 
     def test_page_that_cannot_be_written(self):

@@ -671,7 +671,7 @@ class Failures(Base):
         self.run_dir = pathlib.Path("/proc/chimera")
         job = self.start_ranks(2, *self.train())
         self.assertRegex(self.refused(job, 2, 8),
-                         "^error: cannot make /proc/chimera: .*\n$")
+                         "^error: cannot make the run directory /proc/chimera: .*\n$")
         self.assertEqual(list(job.said()), [0])
 
     def limit_files(self, job, size):

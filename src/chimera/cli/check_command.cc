@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "chimera/base/exit_codes.h"
-#include "chimera/base/files.h"
 #include "chimera/base/text.h"
 #include "chimera/cli/commands.h"
 #include "chimera/console/console.h"
@@ -78,11 +77,11 @@ std::string as_json(const Diagnostics& errors,
 
 std::string summary(const Schedule& schedule) {
   return fmt::format(
-      "ok: {}, {} workers, {} pipes, {} stages, {} micro-batches, {} actions "
+      "ok: {}, {} workers, {} pipe{}, {} stages, {} micro-batches, {} actions "
       "({})\n",
-      schedule.scheme, schedule.workers(), schedule.pipes(), schedule.stages(),
-      schedule.micros, num_actions(schedule),
-      is_lowered(schedule) ? "lowered" : "compute-only");
+      schedule.scheme, schedule.workers(), schedule.pipes(),
+      schedule.pipes() == 1 ? "" : "s", schedule.stages(), schedule.micros,
+      num_actions(schedule), is_lowered(schedule) ? "lowered" : "compute-only");
 }
 
 int CheckCommand::run(Values& values) const {
@@ -90,15 +89,16 @@ int CheckCommand::run(Values& values) const {
     values.refuse({.code = "E402",
                    .found = "the file",
                    .needed = "is missing",
-                   .hint = "chimera check a.json"});
+                   .hint = "chimera check a.sched"});
   }
   const bool json = values.choice("--format", format, {"text", "json"}) == 1;
   const std::optional<double> most = values.time("--cap", cap);
   if (!values.errors().empty()) return print_errors(values.errors());
 
-  const Result<std::string> text = read_file(file);
+  const Result<std::string> text = read_input(file);
   const Result<Schedule> schedule =
-      text ? parse_schedule(*text, file) : Result<Schedule>(text.errors());
+      text ? parse_schedule(*text, input_name(file))
+           : Result<Schedule>(text.errors());
   if (!schedule) {
     if (json) write_result(as_json(schedule.errors(), {}), "");
     return print_errors(schedule.errors());
@@ -123,7 +123,8 @@ void add_check_command(Command& program) {
   const auto self = std::make_shared<CheckCommand>();
   Command& command = program.add_command(
       "check", "Prove a schedule file, or list everything wrong with it");
-  command.add_value("file", self->file, "a schedule as json, sched or csv",
+  command.add_value("file", self->file,
+                    "a schedule as json, sched or csv; - reads standard input",
                     "FILE");
   command.add_value("--format", self->format, "text (default), json", "FORMAT");
   command.add_value("--cap", self->cap,
@@ -134,9 +135,11 @@ void add_check_command(Command& program) {
       "finishes\neven if every send blocks until its receive is posted; else "
       "2.\n\n"
       "Examples:\n"
-      "  chimera schedule 1f1b --depth 4 --micros 8 --format sched -o a.sched\n"
+      "  chimera schedule 1f1b --depth 4 --micros 8 -o a.sched\n"
       "  chimera check a.sched\n"
-      "  chimera check a.sched --format json --cap 4\n");
+      "  chimera check a.sched --format json --cap 4\n"
+      "  chimera schedule zb-v --depth 4 --micros 8 --format sched | chimera "
+      "check -\n");
   command.set_work([self](Values& values) { return self->run(values); });
 }
 

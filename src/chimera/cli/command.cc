@@ -1,6 +1,8 @@
 #include "chimera/cli/command.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
 #include <iostream>
 
 #include "chimera/base/exit_codes.h"
@@ -25,8 +27,6 @@ Command::~Command() = default;
 Command& Command::add_command(const std::string& name,
                               const std::string& help) {
   CLI::App* added = app_->add_subcommand(name, help);
-  // The program itself says what it has, and what is near.
-  if (app_->get_parent() != nullptr) app_->require_subcommand(1);
   commands_.push_back(std::unique_ptr<Command>(
       new Command(app_->get_subcommand_ptr(added), exit_code_)));
   return *commands_.back();
@@ -60,53 +60,124 @@ void Command::set_work(const std::function<int(Values& values)>& work) {
   app_->allow_extras();
   app_->callback([this, work] {
     Values values;
-    refuse_unknown(values);
+    values.refuse(mistakes_);
+    refuse_extra_words(values);
     *exit_code_ = work(values);
   });
 }
 
 int Command::run(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words[0] == "help") {
+    words.erase(words.begin());
+    words.resize(std::min<std::size_t>(words.size(), 1));
+    words.emplace_back("--help");
+  }
+  if (words.empty()) {
+    std::cerr << app_->help();
+    return kExitUsage;
+  }
+  const Command* called = this;
+  for (std::size_t at = 0; !called->commands_.empty(); ++at) {
+    const std::string word = at < words.size() ? words[at] : "";
+    if (word == "--help" || word == "-h" || word == "--version") break;
+    const Command* part = called->find_command(word);
+    if (part == nullptr) return called->unknown_command(word);
+    called = part;
+  }
+  set_mistakes_aside(words);
   try {
-    app_->parse(argc, argv);
+    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    app_->parse(words);
   } catch (const CLI::ParseError& error) {
     // Help and version come this way too, with code 0.
     if (error.get_exit_code() == 0) return app_->exit(error);
     return print_errors({{.code = "E401", .found = error.what()}});
   }
-  return app_->get_subcommands().empty() ? unknown_command() : *exit_code_;
+  return *exit_code_;
 }
 
-int Command::unknown_command() const {
-  const std::vector<std::string> rest = app_->remaining();
-  if (rest.empty()) {
-    std::cerr << app_->help();
-    return kExitUsage;
+Command* Command::find_command(const std::string& name) const {
+  for (const auto& command : commands_) {
+    if (command->name() == name) return command.get();
   }
+  return nullptr;
+}
+
+int Command::unknown_command(const std::string& word) const {
   std::vector<std::string> names;
   for (const auto& command : commands_) names.push_back(command->name());
-  const std::string near = nearest_name(rest[0], names);
+  const std::string near = nearest_name(word, names);
+  if (word.empty()) {
+    return print_errors({{.code = "E402",
+                          .found = "what chimera " + name() + " is to do",
+                          .needed = "is missing",
+                          .hint = "one of " + join(names, ", ")}});
+  }
   return print_errors(
       {{.code = "E401",
-        .found = "\"" + shown(rest[0]) + "\"",
-        .needed = "is not a command",
+        .found = "\"" + shown(word) + "\"",
+        .needed = "is not a command" +
+                  (app_->get_parent() == nullptr ? "" : " of " + name()),
         .hint = near.empty() ? "one of " + join(names, ", ")
                              : "did you mean \"" + near + "\"?"}});
 }
 
-// Each with the nearest flag.
-void Command::refuse_unknown(Values& values) const {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app_->get_options()) {
-    names.push_back(option->get_name());
+void Command::set_mistakes_aside(std::vector<std::string>& words) {
+  const auto is_flag = [](const std::string& word) {
+    const std::size_t name = word.find_first_not_of('-');
+    return word.starts_with('-') && name != std::string::npos && name <= 2 &&
+           std::isalpha(static_cast<unsigned char>(word[name])) != 0;
+  };
+  std::vector<std::string> known;
+  Command* command = this;
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    const std::string& word = words[at];
+    if (word == "--") break;
+    if (Command* part = command->find_command(word)) command = part;
+    known.push_back(word);
+    if (!is_flag(word)) continue;
+    const std::string name = word.starts_with("--")
+                                 ? word.substr(0, word.find('='))
+                                 : word.substr(0, 2);
+    const CLI::Option* option = command->app_->get_option_no_throw(name);
+    const bool has_value = at + 1 < words.size() && !is_flag(words[at + 1]);
+    const bool wants_value =
+        option != nullptr && option->get_expected_max() > 0 && name == word;
+    if (option == nullptr) {
+      known.pop_back();
+      command->refuse_flag(word);
+      if (has_value && word.find('=') == std::string::npos) ++at;
+    } else if (wants_value && !has_value) {
+      known.pop_back();
+      command->mistakes_.push_back(
+          {.code = "E401", .found = word, .needed = "needs a value"});
+    } else if (wants_value) {
+      known.push_back(words[++at]);
+    }
   }
-  for (const std::string& extra : app_->remaining()) {
-    const std::string near =
-        extra.starts_with('-') ? nearest_name(extra, names) : "";
+  words = known;
+}
+
+void Command::refuse_flag(const std::string& flag) {
+  const std::string near =
+      nearest_name(flag.substr(0, flag.find('=')), flags());
+  mistakes_.push_back({.code = "E401",
+                       .found = shown(flag),
+                       .needed = "is not a flag of chimera " + name(),
+                       .hint = near.empty() ? "see chimera help " + name()
+                                            : "did you mean " + near + "?"});
+}
+
+void Command::refuse_extra_words(Values& values) const {
+  const bool has_config = app_->get_option_no_throw("--config") != nullptr;
+  for (const std::string& word : app_->remaining()) {
+    const bool is_config = has_config && word.ends_with(".toml");
     values.refuse({.code = "E401",
-                   .found = "\"" + shown(extra) + "\"",
+                   .found = "\"" + shown(word) + "\"",
                    .needed = "is not understood here",
-                   .hint = near.empty() ? "see chimera " + name() + " --help"
-                                        : "did you mean " + near + "?"});
+                   .hint = is_config ? "did you mean -c " + shown(word) + "?"
+                                     : "see chimera help " + name()});
   }
 }
 

@@ -46,7 +46,8 @@ class Command {
   // word that the command does not understand.
   void set_work(const std::function<int(Values& values)>& work);
 
-  // Parses, and does the work of the command that was called.
+  // Parses, and does the work of the command that was called. `help COMMAND`
+  // is the same as `COMMAND --help`.
   int run(int argc, char** argv);
 
   [[nodiscard]] std::string name() const;
@@ -58,10 +59,17 @@ class Command {
  private:
   Command(std::shared_ptr<CLI::App> app, std::shared_ptr<int> exit_code);
 
-  [[nodiscard]] int unknown_command() const;
-  void refuse_unknown(Values& values) const;
+  [[nodiscard]] Command* find_command(const std::string& name) const;
+  [[nodiscard]] int unknown_command(const std::string& word) const;
+  // Removes from `words` the flags that the command they call does not have,
+  // each with its value, and those that lack one. The command remembers both as
+  // mistakes.
+  void set_mistakes_aside(std::vector<std::string>& words);
+  void refuse_flag(const std::string& flag);
+  void refuse_extra_words(Values& values) const;
 
   std::shared_ptr<CLI::App> app_;
+  Diagnostics mistakes_;
   std::shared_ptr<int> exit_code_;  // of the program
   std::vector<std::unique_ptr<Command>> commands_;
 };

@@ -1,6 +1,12 @@
 #include "chimera/cli/flags.h"
 
+#include <filesystem>
+#include <utility>
+
 #include "chimera/base/text.h"
+#include "chimera/console/console.h"
+#include "chimera/schedule/forms.h"
+#include "chimera/schedule/validate.h"
 #include "chimera/search/search_order.h"
 
 namespace chimera {
@@ -14,7 +20,9 @@ const char* kTimes = "Times (of one D-th of the model; a chunk takes 1/chunks)";
 
 void ScheduleFlags::add_to(Command& command) {
   command.add_value("scheme", scheme,
-                    "a scheme; `chimera schemes` lists them all", "SCHEME");
+                    "a scheme (`chimera schemes` lists them), or a schedule's "
+                    "file; - reads standard input",
+                    "SCHEME|FILE");
   command.add_value("--depth", depth, "workers in the pipeline (D)", "D",
                     kLayout);
   command.add_value("--micros", micros, "micro-batches a step (N)", "N",
@@ -56,6 +64,16 @@ bool ScheduleFlags::any_given() const {
   return false;
 }
 
+ScheduleFlags ScheduleFlags::with_file() const {
+  ScheduleFlags moved = *this;
+  const std::string end = std::filesystem::path(scheme).extension().string();
+  const bool is_file = scheme == "-" || end == ".sched" || end == ".json" ||
+                       end == ".csv" || end == ".toml" ||
+                       scheme.find('/') != std::string::npos;
+  if (is_file && file.empty()) std::swap(moved.file, moved.scheme);
+  return moved;
+}
+
 void TimeFlags::add_to(Command& command) {
   const auto option = [&](const char* flag, std::string& value,
                           const char* help) {
@@ -95,6 +113,8 @@ UniformTimes TimeFlags::read(Values& values) const {
   return times;
 }
 
+namespace {
+
 ScheduleRequest read_lowering(const ScheduleFlags& flags, Values& values) {
   ScheduleRequest request;
   request.cap = values.time("--cap", flags.cap);
@@ -103,6 +123,48 @@ ScheduleRequest read_lowering(const ScheduleFlags& flags, Values& values) {
   request.lowering.recompute = flags.recompute;
   request.lowering.tied = flags.tied;
   return request;
+}
+
+// Mistakes in `spec` that do not come from a number that stands in for a
+// missing depth or number of micro-batches.
+Diagnostics refuse_rest(const ScheduleSpec& spec) {
+  Diagnostics errors;
+  const Result<Layout> layout = resolve(spec);
+  if (layout) return errors;
+  for (const Diagnostic& error : layout.errors()) {
+    const bool is_about_counts = error.code == "E202" || error.code == "E203" ||
+                                 error.code == "E204" || error.code == "E209";
+    if (!is_about_counts) errors.push_back(error);
+  }
+  return errors;
+}
+
+}  // namespace
+
+ScheduleRequest read_file_request(const ScheduleFlags& flags, Values& values) {
+  if (flags.any_given()) {
+    values.refuse({.code = "E406",
+                   .found = "a scheme with its flags and a file",
+                   .needed = "cannot both give the schedule",
+                   .hint = "leave one of them out"});
+  }
+  return read_lowering(flags, values);
+}
+
+Result<Schedule> read_schedule_file(const ScheduleFlags& flags) {
+  const Result<std::string> text = read_input(flags.file);
+  if (!text) return text.errors();
+  Result<Schedule> schedule = parse_schedule(*text, input_name(flags.file));
+  if (!schedule) return schedule;
+  const std::vector<Violation> violations = validate(*schedule);
+  if (!violations.empty()) return to_diagnostics(violations);
+  if (is_lowered(*schedule) && flags.has_lowering()) {
+    return Diagnostic{.code = "E406",
+                      .found = "--sync, --recompute and --tied",
+                      .needed = "say how to lower, but the file is lowered",
+                      .hint = "leave them out"};
+  }
+  return schedule;
 }
 
 ScheduleRequest read_request(const ScheduleFlags& flags, Values& values) {
@@ -123,6 +185,8 @@ ScheduleRequest read_request(const ScheduleFlags& flags, Values& values) {
                    .found = "the scheme",
                    .needed = "is missing",
                    .hint = "one of " + join(scheme_names(), ", ")});
+  } else if (!parse_int(flags.depth) || !parse_int(flags.micros)) {
+    values.refuse(refuse_rest(spec));
   } else if (const Result<Layout> layout = resolve(spec); !layout) {
     values.refuse(layout.errors());
   }

@@ -12,15 +12,25 @@
 
 namespace chimera {
 
-// As typed; empty = not given.
+// As typed; empty = not given. A schedule comes from a scheme and its flags or
+// from a file.
 struct ScheduleFlags {
   std::string scheme, depth, micros, pipes, scale, chunks, shape, cap, width,
       sync;
   bool recompute = false;
   bool tied = false;
+  std::string file;
 
   void add_to(Command& command);
+  // Whether a scheme or a flag of its layout is given.
   [[nodiscard]] bool any_given() const;
+  // Whether a flag that says how to lower is given.
+  [[nodiscard]] bool has_lowering() const {
+    return recompute || tied || !sync.empty();
+  }
+  // The same with the name of a file (a.sched, ./a, - for standard input) where
+  // the scheme was expected moved to `file`.
+  [[nodiscard]] ScheduleFlags with_file() const;
 };
 
 struct TimeFlags {
@@ -55,9 +65,13 @@ using CostsOf = std::function<Costs(const Schedule& schedule)>;
                                           const CostsOf& costs_of,
                                           int steps = 1);
 
-// Only what says how to lower: for schedules that come from a file.
-[[nodiscard]] ScheduleRequest read_lowering(const ScheduleFlags& flags,
-                                            Values& values);
+// For a schedule that comes from a file: only says how to lower it, and is
+// refused if flags of a layout are given too.
+[[nodiscard]] ScheduleRequest read_file_request(const ScheduleFlags& flags,
+                                                Values& values);
+
+// The schedule in `flags.file`, proven; or everything that is wrong with it.
+[[nodiscard]] Result<Schedule> read_schedule_file(const ScheduleFlags& flags);
 
 // Lowered (unless it is already), proven, and held against the cap.
 [[nodiscard]] Result<Schedule> lower_requested(const Schedule& schedule,

@@ -24,20 +24,36 @@ struct ScheduleCommand {
   std::string output;
   bool lowered = false;
 
-  int run(Values& values) const;
+  int run(Values& values);
+  [[nodiscard]] Result<MadeSchedule> make(const ScheduleRequest& request,
+                                          const UniformTimes& uniform) const;
   [[nodiscard]] Result<std::string> render(const ScheduleRequest& request,
                                            const UniformTimes& uniform,
                                            const std::string& as) const;
 };
 
+Result<MadeSchedule> ScheduleCommand::make(const ScheduleRequest& request,
+                                           const UniformTimes& uniform) const {
+  const auto costs_of = [&](const Schedule& schedule) {
+    return uniform_costs(schedule, uniform);
+  };
+  if (!flags.file.empty()) {
+    const Result<Schedule> read = read_schedule_file(flags);
+    if (!read) return read.errors();
+    return MadeSchedule{*read, costs_of(*read), request.cap};
+  }
+  MadeSchedule made = make_requested(request, costs_of);
+  CHIMERA_CHECK(validate(made.schedule).empty(),
+                "a generated schedule must validate");
+  return made;
+}
+
 Result<std::string> ScheduleCommand::render(const ScheduleRequest& request,
                                             const UniformTimes& uniform,
                                             const std::string& as) const {
-  const auto [made, costs, cap] =
-      make_requested(request, [&](const Schedule& schedule) {
-        return uniform_costs(schedule, uniform);
-      });
-  CHIMERA_CHECK(validate(made).empty(), "a generated schedule must validate");
+  const Result<MadeSchedule> source = make(request, uniform);
+  if (!source) return source.errors();
+  const auto& [made, costs, cap] = *source;
   const Result<Schedule> ready = lower_requested(made, request, costs);
   if (!ready) return ready.errors();
   const bool draws = as == "text" || as == "svg";
@@ -54,10 +70,13 @@ Result<std::string> ScheduleCommand::render(const ScheduleRequest& request,
   return drawing;
 }
 
-int ScheduleCommand::run(Values& values) const {
-  const ScheduleRequest request = read_request(flags, values);
+int ScheduleCommand::run(Values& values) {
+  flags = flags.with_file();
+  const ScheduleRequest request = flags.file.empty()
+                                      ? read_request(flags, values)
+                                      : read_file_request(flags, values);
   const UniformTimes uniform = times.read(values);
-  const std::string as = kFormats[values.choice("--format", format, kFormats)];
+  const std::string as = kFormats[values.format(format, output, kFormats)];
   if (!values.errors().empty()) return print_errors(values.errors());
   const Result<std::string> text = render(request, uniform, as);
   if (!text) return print_errors(text.errors());
@@ -75,17 +94,18 @@ void add_schedule_command(Command& program) {
   self->times.add_to(command);
   command.add_switch("--lowered", self->lowered,
                      "with messages, sums, vote and updates");
-  command.add_value(
-      "--format", self->format,
-      "text (default, a drawing), sched, json, csv, torch-csv, svg", "FORMAT");
+  command.add_value("--format", self->format,
+                    "text (a drawing), sched, json, csv, torch-csv, svg "
+                    "(default: as the name "
+                    "of the output file ends, else text)",
+                    "FORMAT");
   command.add_value("-o,--output", self->output, "write to a file", "FILE");
   command.set_footer(
       "Examples:\n"
       "  chimera schedule chimera --depth 4 --micros 4\n"
-      "  chimera schedule chimera --depth 8 --micros 8 --pipes 4 --format svg "
-      "-o chimera.svg\n"
-      "  chimera schedule 1f1b --depth 4 --micros 8 --lowered --format sched "
-      "-o a.sched\n"
+      "  chimera schedule chimera --depth 8 --micros 8 --pipes 4 -o a.svg\n"
+      "  chimera schedule 1f1b --depth 4 --micros 8 --lowered -o a.sched\n"
+      "  chimera schedule a.sched\n"
       "  chimera schedule zb-v --depth 4 --micros 8 --format torch-csv\n"
       "  chimera schedule planned --depth 8 --micros 8 --shape vee --p2p "
       "0.1\n");

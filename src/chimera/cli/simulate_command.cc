@@ -26,22 +26,19 @@ struct SimulateCommand {
   ScheduleFlags flags;
   TimeFlags times;
   MachineFlags machine;
-  std::string file;
   std::string steps;
   std::string cores;
   std::string format;
   std::string output;
 
-  int run(Values& values) const;
-  [[nodiscard]] Result<Schedule> from_file() const;
-  [[nodiscard]] ScheduleRequest file_request(Values& values) const;
+  int run(Values& values);
   // Of a file or a run.toml, else of the scheme.
   [[nodiscard]] Result<MadeSchedule> make(const ScheduleRequest& request,
                                           const CostsOf& costs_of,
                                           const Machine* on,
                                           int num_steps) const;
   [[nodiscard]] bool takes_models_schedule() const {
-    return file.empty() && !flags.any_given() && !machine.model.empty();
+    return flags.file.empty() && !flags.any_given() && !machine.model.empty();
   }
   [[nodiscard]] SimulateOptions read_options(Values& values) const;
 };
@@ -64,34 +61,6 @@ std::string render(const SimulationView& view, const std::string& as) {
   std::ostringstream out;
   write_chrome_trace(view.simulation.trace, view.in_seconds ? 1e6 : 1000, out);
   return std::move(out).str();
-}
-
-// A file says everything but how to lower it, if it is not lowered yet.
-ScheduleRequest SimulateCommand::file_request(Values& values) const {
-  if (flags.any_given()) {
-    values.refuse({.code = "E406",
-                   .found = "a scheme with its flags and --schedule",
-                   .needed = "cannot both say what to simulate",
-                   .hint = "leave one of them out"});
-  }
-  return read_lowering(flags, values);
-}
-
-Result<Schedule> SimulateCommand::from_file() const {
-  const Result<std::string> text = read_file(file);
-  if (!text) return text.errors();
-  Result<Schedule> schedule = parse_schedule(*text, file);
-  if (!schedule) return schedule;
-  const std::vector<Violation> violations = validate(*schedule);
-  if (!violations.empty()) return to_diagnostics(violations);
-  if (is_lowered(*schedule) &&
-      (flags.recompute || flags.tied || !flags.sync.empty())) {
-    return Diagnostic{.code = "E406",
-                      .found = "--sync, --recompute and --tied",
-                      .needed = "say how to lower, but the file is lowered",
-                      .hint = "leave them out"};
-  }
-  return schedule;
 }
 
 SimulateOptions SimulateCommand::read_options(Values& values) const {
@@ -118,21 +87,21 @@ Result<MadeSchedule> SimulateCommand::make(const ScheduleRequest& request,
                                            const Machine* on,
                                            int num_steps) const {
   const bool from_model = takes_models_schedule();
-  if (from_model && (flags.recompute || flags.tied || !flags.sync.empty() ||
-                     !flags.cap.empty())) {
+  if (from_model && (flags.has_lowering() || !flags.cap.empty())) {
     return Diagnostic{.code = "E406",
                       .found = "--sync, --recompute, --tied and --cap",
                       .needed = "say how to lower, but the run.toml does too",
                       .hint = "leave them out, or give a scheme"};
   }
-  if (!from_model && file.empty()) {
+  if (!from_model && flags.file.empty()) {
     if (on != nullptr) {
       Diagnostics errors = on->refuse(make_schedule(request.spec).value());
       if (!errors.empty()) return errors;
     }
     return make_requested(request, costs_of, num_steps);
   }
-  const Result<Schedule> read = from_model ? on->own_schedule() : from_file();
+  const Result<Schedule> read =
+      from_model ? on->own_schedule() : read_schedule_file(flags);
   if (!read) return read.errors();
   if (on != nullptr) {
     Diagnostics errors = on->refuse(*read);
@@ -141,13 +110,15 @@ Result<MadeSchedule> SimulateCommand::make(const ScheduleRequest& request,
   return MadeSchedule{*read, costs_of(*read), request.cap};
 }
 
-int SimulateCommand::run(Values& values) const {
+int SimulateCommand::run(Values& values) {
+  flags = flags.with_file();
   ScheduleRequest request = takes_models_schedule() ? ScheduleRequest{}
-                            : file.empty() ? read_request(flags, values)
-                                           : file_request(values);
+                            : flags.file.empty()
+                                ? read_request(flags, values)
+                                : read_file_request(flags, values);
   const UniformTimes uniform = times.read(values);
   SimulateOptions options = read_options(values);
-  const std::string as = kFormats[values.choice("--format", format, kFormats)];
+  const std::string as = kFormats[values.format(format, output, kFormats)];
   std::optional<Machine> on;
   if (machine.any_given()) {
     on.emplace(machine, values);
@@ -219,7 +190,7 @@ void add_simulate_command(Command& program) {
   self->flags.add_to(command);
   self->times.add_to(command);
   self->machine.add_to(command);
-  command.add_value("--schedule", self->file,
+  command.add_value("--schedule", self->flags.file,
                     "simulate a file instead of a scheme", "FILE");
   command.add_value("--steps", self->steps,
                     "steps without a barrier between (default 1)", "K");
@@ -227,7 +198,8 @@ void add_simulate_command(Command& program) {
                     "processors that all workers share (default: one each)",
                     "C");
   command.add_value("--format", self->format,
-                    "text (default), json, trace (Chrome/Perfetto), svg",
+                    "text, json, trace (Chrome/Perfetto), svg (default: as the "
+                    "name of the output file ends, else text)",
                     "FORMAT");
   command.add_value("-o,--output", self->output, "write to a file", "FILE");
   command.set_footer(

@@ -78,9 +78,20 @@ void check_rates(Draft& draft) {
 }
 
 void check_warmup(Draft& draft) {
-  const TrainConfig& train = draft.config.train;
+  TrainConfig& train = draft.config.train;
   if (!draft.are_sound({"train.steps", "train.warmup"})) return;
   if (!train.steps || train.warmup <= *train.steps) return;
+  const auto is_override = [&](std::string_view name) {
+    return draft.place_of({name}).line == SourcePlace::kOverride;
+  };
+  // A run made shorter for a try is no contradiction in the file.
+  if (is_override("train.steps") && !is_override("train.warmup")) {
+    draft.config.notes.push_back(
+        fmt::format("train.warmup = {} is shortened to train.steps = {}",
+                    train.warmup, *train.steps));
+    train.warmup = *train.steps;
+    return;
+  }
   draft.report(
       draft.place_of({"train.warmup"}),
       {.code = "E025",

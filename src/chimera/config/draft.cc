@@ -18,6 +18,18 @@ const ConfigKey& key_called(std::string_view name) {
   return *key;
 }
 
+// A value to start from, for the keys that every run needs.
+std::string_view example_of(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> kExamples[] = {
+      {"train.steps", "1000"},    {"train.lr", "3e-4"},
+      {"data.path", "\"a.txt\""}, {"schedule.depth", "4"},
+      {"schedule.micros", "4"},   {"schedule.micro_batch", "1"}};
+  for (const auto& [key, value] : kExamples) {
+    if (key == name) return value;
+  }
+  return "...";
+}
+
 }  // namespace
 
 void Draft::note_given(const ConfigKey& key, const SourcePlace& place) {
@@ -25,6 +37,8 @@ void Draft::note_given(const ConfigKey& key, const SourcePlace& place) {
 }
 
 void Draft::note_refused(const ConfigKey& key) { refused_.insert(&key); }
+
+void Draft::note_dropped(const ConfigKey& key) { given_.erase(&key); }
 
 bool Draft::is_given(std::string_view name) const {
   return given_.count(&key_called(name)) > 0;
@@ -57,7 +71,9 @@ void Draft::report(const SourcePlace& place, Diagnostic diagnostic) {
 }
 
 void Draft::report_missing(std::string_view name) {
-  if (!are_sound({name}) || !missing_.insert(&key_called(name)).second) return;
+  const ConfigKey& key = key_called(name);
+  if (meant_.contains(name) || meant_.contains(key.section)) return;
+  if (!are_sound({name}) || !missing_.insert(&key).second) return;
   report(place_of({name}), missing_key(name));
 }
 
@@ -78,10 +94,11 @@ Diagnostic missing_key(std::string_view name) {
   const bool is_shape = key.use == KeyUse::kTransformer || name == "model.kind";
   return {.code = "E020",
           .where = "",
-          .found = fmt::format("{} is missing", name),
-          .needed = "but has no default",
-          .hint = fmt::format("add {} = ... below [{}]{}", key.name,
-                              key.section, is_shape ? ", or a preset" : "")};
+          .found = std::string(name),
+          .needed = "is missing",
+          .hint = fmt::format("add {} = {} below [{}]{}", key.name,
+                              example_of(name), key.section,
+                              is_shape ? ", or a preset" : "")};
 }
 
 }  // namespace chimera

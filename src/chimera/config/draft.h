@@ -35,6 +35,13 @@ class Draft {
   // A refused key was given, but its member of `config` means nothing.
   void note_refused(const ConfigKey& key);
 
+  // As if the key had not been given.
+  void note_dropped(const ConfigKey& key);
+
+  // A misspelt name that was meant to be this section or "section.key", which
+  // is not missing, then.
+  void note_meant(const std::string& name) { meant_.insert(name); }
+
   // Names here and below are "section.key". REQUIRES: such a key exists.
   [[nodiscard]] bool is_given(std::string_view name) const;
   // Whether any key of this section was given.
@@ -49,7 +56,8 @@ class Draft {
 
   // `diagnostic.where` is taken from `place`.
   void report(const SourcePlace& place, Diagnostic diagnostic);
-  // E020, once; not if the key was refused. (Given it may be: path = "".)
+  // E020, once; not if the key was refused or misspelt. (Given it may be: path
+  // = "".)
   void report_missing(std::string_view name);
   // Everything reported, from the top of the file down, then overrides.
   [[nodiscard]] Diagnostics diagnostics() const;
@@ -64,6 +72,7 @@ class Draft {
   std::map<const ConfigKey*, SourcePlace> given_;
   std::set<const ConfigKey*> refused_;
   std::set<const ConfigKey*> missing_;
+  std::set<std::string, std::less<>> meant_;
   std::vector<Finding> findings_;
 };
 

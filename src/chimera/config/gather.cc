@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "chimera/base/text.h"
+#include "chimera/config/paths.h"
 #include "chimera/config/store.h"
 
 namespace chimera {
@@ -24,6 +25,7 @@ std::string section_hint(std::string_view name) {
 void report_section(const std::string& name, const SourcePlace& place,
                     Draft& draft) {
   const std::vector<std::string> names = section_names();
+  draft.note_meant(nearest_name(name, names));
   draft.report(place, {.code = "E004",
                        .where = "",
                        .found = fmt::format("section [{}]", shown(name)),
@@ -34,13 +36,14 @@ void report_section(const std::string& name, const SourcePlace& place,
 void report_key(std::string_view section, const std::string& name,
                 const SourcePlace& place, Draft& draft) {
   const std::vector<std::string> names = key_names(section);
+  draft.note_meant(fmt::format("{}.{}", section, nearest_name(name, names)));
   std::string hint = section_hint(name);
   if (hint.empty()) hint = did_you_mean(name, names);
   if (hint.empty()) hint = "known are " + join(names, ", ");
   draft.report(place, {.code = "E005",
                        .where = "",
                        .found = fmt::format("{}.{}", section, shown(name)),
-                       .needed = fmt::format("must be a key of [{}]", section),
+                       .needed = fmt::format("is not a key of [{}]", section),
                        .hint = std::move(hint)});
 }
 
@@ -116,11 +119,41 @@ void take_override(std::string_view text, Winners& winners, Draft& draft) {
        winners, draft);
 }
 
-void store_all(const Winners& winners, Draft& draft) {
+bool is_override(const TomlEntry& entry) {
+  return entry.place.line == SourcePlace::kOverride;
+}
+
+// A preset given by --set is the whole model: drops what the file says of it,
+// except for the dropout, which is no part of the shape.
+void let_preset_win(Winners& winners, Draft& draft) {
+  const ConfigKey* preset = find_key("model", "preset");
+  const auto given = winners.find(preset);
+  if (given == winners.end() || !is_override(given->second)) return;
+  std::vector<std::string> dropped;
+  for (const ConfigKey& key : config_keys()) {
+    const auto found = winners.find(&key);
+    if (key.section != "model" || key.name == "dropout" ||
+        found == winners.end() || is_override(found->second)) {
+      continue;
+    }
+    dropped.push_back(full_name(key));
+    winners.erase(found);
+    draft.note_dropped(key);
+  }
+  if (dropped.empty()) return;
+  draft.config.notes.push_back(given->second.place.text + " replaces " +
+                               join(dropped, ", ") + " of the file");
+}
+
+void store_all(const Winners& winners, const std::string& file_name,
+               Draft& draft) {
+  const auto folder = std::filesystem::path(file_name).parent_path();
   for (const auto& [key, entry] : winners) {
     if (auto refusal = store(*key, entry.value, draft.config)) {
       draft.note_refused(*key);
       draft.report(entry.place, *refusal);
+    } else if (!is_override(entry)) {
+      start_path_at(folder, *key, draft.config);
     }
   }
 }
@@ -138,12 +171,13 @@ Draft gather(std::string_view text, const std::string& file_name,
     draft.unreadable = true;
     for (const Diagnostic& error : document.errors()) {
       draft.report({error.where, 0}, error);
-    };
+    }
   }
   for (const std::string& override_text : overrides) {
     take_override(override_text, winners, draft);
   }
-  store_all(winners, draft);
+  let_preset_win(winners, draft);
+  store_all(winners, file_name, draft);
   return draft;
 }
 

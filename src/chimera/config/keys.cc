@@ -64,11 +64,17 @@ constexpr KeyRange kSeconds = {.least = 0, .most = 1e9, .least_excluded = true};
 constexpr KeyUse kReal = KeyUse::kTransformer;
 constexpr KeyUse kFake = KeyUse::kEmulated;
 
+// A key whose text is a path.
+ConfigKey path_key(ConfigKey key) {
+  key.is_path = true;
+  return key;
+}
+
 std::vector<ConfigKey> make_keys() {
   return {
       {"model", "kind", model<&M::kind>},
       {"model", "preset", model<&M::preset>, {}, kReal, preset_names()},
-      {"model", "init", model<&M::init>, {}, kReal},
+      path_key({"model", "init", model<&M::init>, {}, kReal}),
       {"model", "layers", model<&M::layers>, kLayers, kReal},
       {"model", "hidden", model<&M::hidden>, kCount, kReal},
       {"model", "heads", model<&M::heads>, kCount, kReal},
@@ -99,7 +105,7 @@ std::vector<ConfigKey> make_keys() {
       {"schedule", "recompute", schedule<&S::recompute>},
       {"schedule", "sync", schedule<&S::sync>},
       {"schedule", "cut", schedule<&S::cut>, kFromZero},
-      {"schedule", "file", schedule<&S::file>},
+      path_key({"schedule", "file", schedule<&S::file>}),
       {"schedule", "replan_after", schedule<&S::replan_after>, kFromZero},
       {"train", "steps", train<&T::steps>, kFromOne},
       {"train", "lr", train<&T::lr>, kFromZero},
@@ -118,11 +124,11 @@ std::vector<ConfigKey> make_keys() {
       {"train", "shard_update", train<&T::shard_update>},
       {"train", "on_nan", train<&T::on_nan>},
       {"train", "eval_every", train<&T::eval_every>, kFromZero},
-      {"data", "path", data<&D::path>},
-      {"data", "eval_path", data<&D::eval_path>},
+      path_key({"data", "path", data<&D::path>}),
+      path_key({"data", "eval_path", data<&D::eval_path>}),
       {"data", "order", data<&D::order>},
-      {"data", "tokenizer", data<&D::tokenizer>},
-      {"run", "dir", run<&R::dir>},
+      path_key({"data", "tokenizer", data<&D::tokenizer>}),
+      path_key({"run", "dir", run<&R::dir>}),
       {"run", "transport", run<&R::transport>},
       {"run", "log_every", run<&R::log_every>, kFromZero},
       {"run", "timeout_s", run<&R::timeout_s>, kSeconds},
@@ -131,6 +137,7 @@ std::vector<ConfigKey> make_keys() {
       {"run", "keep", run<&R::keep>, kFromOne},
       {"run", "check_every", run<&R::check_every>, kFromZero},
       {"run", "recover", run<&R::recover>},
+      {"run", "tensorboard", run<&R::tensorboard>},
   };
 }
 

@@ -46,6 +46,7 @@ struct ConfigKey {
   KeyRange range = {};
   KeyUse use = KeyUse::kAlways;
   Names choices = {};  // of a text key; empty = any text
+  bool is_path = false;
 };
 
 // In the order in which they are printed, the keys of a section together.

@@ -3,6 +3,7 @@
 #include "chimera/config/checks.h"
 #include "chimera/config/fill.h"
 #include "chimera/config/gather.h"
+#include "chimera/config/paths.h"
 
 namespace chimera {
 namespace {
@@ -15,6 +16,14 @@ Draft parse_draft(std::string_view text, const std::string& file_name,
     check_together(draft);
   }
   return draft;
+}
+
+// A run reports these when it opens them, which a mistake elsewhere prevents.
+void report_missing_inputs(Draft& draft) {
+  for (const ConfigKey* key : missing_inputs(draft.config)) {
+    draft.report(draft.place_of({full_name(*key)}),
+                 missing_input(*key, draft.config));
+  }
 }
 
 Result<RunConfig> finish(const Draft& draft) {
@@ -42,6 +51,7 @@ Result<RunConfig> parse_training_config(
   for (const std::string_view name : missing_for_training(config)) {
     draft.report_missing(name);
   }
+  if (!draft.diagnostics().empty()) report_missing_inputs(draft);
   return finish(draft);
 }
 

@@ -12,7 +12,7 @@
 //   E009 not one of the names              E028 both preset and init
 //   E010 wrong number of list elements     E029 momentum without sgd
 //   E011 a null character in a text        E030 lists of different lengths
-//                                          E031 cut not ascending from 0
+//   E012 a file to read does not exist     E031 cut not ascending from 0
 #pragma once
 
 #include <string>
@@ -24,9 +24,13 @@
 
 namespace chimera {
 
-// `text` is a run.toml, untrusted; `file_name` only names it in errors.
+// `text` is a run.toml, untrusted; `file_name` names it in
+// errors.
 // `overrides` are the "section.key=value" of --set; the last one wins, and all
 // win over the file.
+//
+// A relative path in the file starts at the file's folder, so that it can be
+// opened from the working directory; one in an override stays as it is.
 //
 // The model is resolved: a preset fills what was not given, then positions =
 // seq, ffn = 4*hidden and tie_embeddings = true. With model.init, what was not
@@ -39,7 +43,9 @@ namespace chimera {
     std::string_view text, const std::string& file_name,
     const std::vector<std::string>& overrides);
 
-// The same, together with check_for_training(): one list of all mistakes.
+// The same, together with check_for_training(): one list of all mistakes. If
+// there is any, files that the run would read and that do not exist are part of
+// it (E012); a config without other mistakes leaves them to whoever opens them.
 [[nodiscard]] Result<RunConfig> parse_training_config(
     std::string_view text, const std::string& file_name,
     const std::vector<std::string>& overrides);

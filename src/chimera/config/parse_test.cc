@@ -288,12 +288,12 @@ TEST(Parse, AnOverrideRepairsTheFile) {
 TEST(Parse, TrainingNeedsMoreThanASoundConfig) {
   const RunConfig config = parsed(kSmall);
   EXPECT_EQ(text_of(check_for_training(config, "run.toml")),
-            "error[E020] run.toml: train.steps is missing but has no default; "
-            "hint: add steps = ... below [train]\n"
-            "error[E020] run.toml: train.lr is missing but has no default; "
-            "hint: add lr = ... below [train]\n"
-            "error[E020] run.toml: data.path is missing but has no default; "
-            "hint: add path = ... below [data]\n");
+            "error[E020] run.toml: train.steps is missing; "
+            "hint: add steps = 1000 below [train]\n"
+            "error[E020] run.toml: train.lr is missing; "
+            "hint: add lr = 3e-4 below [train]\n"
+            "error[E020] run.toml: data.path is missing; "
+            "hint: add path = \"a.txt\" below [data]\n");
   EXPECT_TRUE(check_for_training(parsed(kSmall, {"train.steps=1", "train.lr=1",
                                                  "data.path=x.txt"}))
                   .empty());
@@ -304,9 +304,9 @@ TEST(Parse, TrainingOfAModelAloneNeedsASchedule) {
       parsed("[model]\npreset = \"gpt2-tiny\"\n",
              {"train.steps=1", "train.lr=1", "data.path=x.txt"}));
   ASSERT_EQ(missing.size(), 3u);
-  EXPECT_EQ(missing[0].found, "schedule.depth is missing");
-  EXPECT_EQ(missing[1].found, "schedule.micros is missing");
-  EXPECT_EQ(missing[2].found, "schedule.micro_batch is missing");
+  EXPECT_EQ(missing[0].found, "schedule.depth");
+  EXPECT_EQ(missing[1].found, "schedule.micros");
+  EXPECT_EQ(missing[2].found, "schedule.micro_batch");
 }
 
 TEST(Parse, EmulatedTrainingNeedsNoDataAndNoRate) {
@@ -315,6 +315,66 @@ TEST(Parse, EmulatedTrainingNeedsNoDataAndNoRate) {
       "weight_grad_ms = 1\n[schedule]\ndepth = 2\nmicros = 2\nmicro_batch = 1\n"
       "[train]\nsteps = 3\n");
   EXPECT_TRUE(check_for_training(config).empty());
+}
+
+TEST(Parse, PathsOfTheFileStartAtItsFolder) {
+  const std::string text = std::string(kSmall) +
+                           "file = \"a.sched\"\n"
+                           "[data]\n"
+                           "path = \"../corpus.txt\"\n"
+                           "eval_path = \"/data/eval.txt\"\n"
+                           "tokenizer = \"gpt2\"\n"
+                           "[run]\n"
+                           "dir = \"runs/a\"\n";
+  const Result<RunConfig> config =
+      parse_run_config(text, "jobs/one/run.toml", {"data.path=here.txt"});
+  ASSERT_TRUE(config);
+  EXPECT_EQ(config->schedule.file, "jobs/one/a.sched");
+  EXPECT_EQ(config->data.path, "here.txt");
+  EXPECT_EQ(config->data.eval_path, "/data/eval.txt");
+  EXPECT_EQ(config->data.tokenizer, "jobs/one/gpt2");
+  EXPECT_EQ(config->run.dir, "jobs/one/runs/a");
+  EXPECT_EQ(parse_run_config(text, "jobs/one/run.toml", {})->data.path,
+            "jobs/corpus.txt");
+  EXPECT_EQ(parse_run_config(text, "run.toml", {})->data.path, "../corpus.txt");
+}
+
+TEST(Parse, NoPathIsMadeOfAWordOrOfNothing) {
+  const Result<RunConfig> config = parse_run_config(
+      std::string(kSmall) + "[data]\ntokenizer = \"bytes\"\npath = \"\"\n",
+      "jobs/run.toml", {});
+  ASSERT_TRUE(config);
+  EXPECT_EQ(config->data.tokenizer, "bytes");
+  EXPECT_EQ(config->data.path, "");
+}
+
+TEST(Parse, APresetFromTheCommandLineReplacesTheModelOfTheFile) {
+  const char* const text =
+      "[model]\nkind = \"bert\"\nlayers = 3\nhidden = 48\ndropout = 0.1\n";
+  const RunConfig config =
+      parsed(text, {"model.preset=gpt2-tiny", "model.seq=32"});
+  EXPECT_EQ(config.model.kind, ModelKind::kGpt2);
+  EXPECT_EQ(config.model.layers, find_preset("gpt2-tiny")->layers);
+  EXPECT_EQ(config.model.hidden, find_preset("gpt2-tiny")->hidden);
+  EXPECT_EQ(config.model.seq, 32);
+  EXPECT_EQ(config.model.dropout, 0.1);
+  EXPECT_THAT(config.notes,
+              ::testing::ElementsAre(
+                  "--set model.preset=gpt2-tiny replaces model.kind, "
+                  "model.layers, model.hidden of the file"));
+}
+
+TEST(Parse, ARunMadeShorterShortensItsWarmup) {
+  const std::string text =
+      std::string(kSmall) + "[train]\nsteps = 100\nwarmup = 10\n";
+  const RunConfig config = parsed(text, {"train.steps=2"});
+  EXPECT_EQ(config.train.warmup, 2);
+  EXPECT_THAT(config.notes,
+              ::testing::ElementsAre(
+                  "train.warmup = 10 is shortened to train.steps = 2"));
+  // Both from the command line contradict each other.
+  EXPECT_FALSE(
+      parse_run_config(text, "run.toml", {"train.steps=2", "train.warmup=3"}));
 }
 
 }  // namespace

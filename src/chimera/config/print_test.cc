@@ -252,6 +252,7 @@ save_every = 0
 keep = 2
 check_every = 0
 recover = false
+tensorboard = false
 )");
 }
 

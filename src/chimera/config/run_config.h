@@ -123,6 +123,7 @@ struct RunSection {
   int keep = 2;         // newest checkpoints that stay on disk
   int check_every = 0;  // steps between comparisons of replicas; 0 = at saves
   bool recover = false;
+  bool tensorboard = false;  // event files in RUN_DIR/tensorboard
 
   bool operator==(const RunSection&) const = default;
 };
@@ -134,6 +135,10 @@ struct RunConfig {
   TrainConfig train;
   DataConfig data;
   RunSection run;
+
+  // What reading the configuration changed, in sentences for the user. Not a
+  // key: never printed to a file.
+  std::vector<std::string> notes;
 
   bool operator==(const RunConfig&) const = default;
 };

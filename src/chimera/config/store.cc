@@ -76,6 +76,13 @@ Refusal check_range(const Slot& slot, const TomlValue& value, double number) {
   return out_of_range(slot, value, std::move(needed));
 }
 
+// A row of digits that no TOML integer can hold, and so became a text.
+bool is_huge(const TomlValue& value) {
+  const auto* text = std::get_if<std::string>(&value.data);
+  return text != nullptr && text->size() > 18 &&
+         text->find_first_not_of("0123456789") == std::string::npos;
+}
+
 Refusal read(const Slot& slot, const TomlValue& value, bool& out) {
   const bool* boolean = std::get_if<bool>(&value.data);
   if (boolean == nullptr) return wrong_type(slot, value, "true or false");
@@ -85,6 +92,9 @@ Refusal read(const Slot& slot, const TomlValue& value, bool& out) {
 
 Refusal read(const Slot& slot, const TomlValue& value, std::int64_t& out) {
   const std::int64_t* integer = std::get_if<std::int64_t>(&value.data);
+  if (integer == nullptr && is_huge(value)) {
+    return out_of_range(slot, value, "is too large for an integer");
+  }
   if (integer == nullptr) return wrong_type(slot, value, "an integer");
   Refusal refusal = check_range(slot, value, static_cast<double>(*integer));
   if (!refusal) out = *integer;

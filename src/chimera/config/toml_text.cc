@@ -13,6 +13,7 @@
 
 #include "chimera/base/text.h"
 #include "chimera/config/toml_guard.h"
+#include "chimera/config/toml_hint.h"
 
 namespace chimera {
 namespace {
@@ -137,6 +138,23 @@ struct ShownValue {
   std::string operator()(const TomlOther&) const { return "..."; }
 };
 
+Diagnostic not_toml(std::string_view text, const toml::parse_error& error,
+                    const std::string& file_name) {
+  const std::size_t number = error.source().begin.line;
+  const std::vector<std::string_view> lines = split(text, '\n');
+  const std::string_view line =
+      number > 0 && number <= lines.size() ? lines[number - 1] : "";
+  // "Error while parsing value: expected ...": the first half is our business.
+  std::string_view reason = error.description();
+  const std::size_t colon = reason.find(": ");
+  if (colon != std::string_view::npos) reason.remove_prefix(colon + 2);
+  return {.code = "E001",
+          .where = line_of(file_name, number),
+          .found = fmt::format("\"{}\"", shown(trim(line))),
+          .needed = fmt::format("is not TOML ({})", printable(reason)),
+          .hint = toml_hint(line, error.description())};
+}
+
 }  // namespace
 
 Result<TomlDocument> read_toml(std::string_view text,
@@ -145,12 +163,7 @@ Result<TomlDocument> read_toml(std::string_view text,
   try {
     return document_of(toml::parse(text), file_name);
   } catch (const toml::parse_error& error) {
-    return Diagnostic{
-        .code = "E001",
-        .where = line_of(file_name, error.source().begin.line),
-        .found = printable(error.description()),
-        .needed = "",
-        .hint = "strings stand in quotes, and every key stands once"};
+    return not_toml(text, error, file_name);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
+#include <iterator>
 
 #include "chimera/base/exit_codes.h"
 #include "chimera/base/files.h"
@@ -19,6 +20,15 @@ void write_result(const std::string& text, const std::string& path) {
   }
   std::cout << text << std::flush;
   if (!std::cout) throw IoError("cannot write to standard output");
+}
+
+Result<std::string> read_input(const std::string& path) {
+  if (path != "-") return read_file(path);
+  return std::string(std::istreambuf_iterator<char>(std::cin), {});
+}
+
+std::string input_name(const std::string& path) {
+  return path == "-" ? "standard input" : path;
 }
 
 int print_errors(const Diagnostics& errors) {

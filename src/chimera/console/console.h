@@ -11,6 +11,11 @@ namespace chimera {
 // at all; links are followed and modes kept. Throws IoError.
 void write_result(const std::string& text, const std::string& path);
 
+// The file `path`, or standard input where it is "-".
+[[nodiscard]] Result<std::string> read_input(const std::string& path);
+// How messages call it.
+[[nodiscard]] std::string input_name(const std::string& path);
+
 // All of them, one a line; returns the exit code for the user's mistakes.
 int print_errors(const Diagnostics& errors);
 

@@ -1,6 +1,8 @@
 #include "chimera/console/values.h"
 
+#include <algorithm>
 #include <charconv>
+#include <filesystem>
 
 #include "chimera/base/text.h"
 
@@ -11,21 +13,31 @@ std::optional<int> Values::integer(const std::string& flag,
   if (text.empty()) return std::nullopt;
   const std::optional<int> value = parse_int(text);
   if (!value) {
+    const bool is_number =
+        text.find_first_not_of("0123456789", text[0] == '-' ? 1 : 0) ==
+        std::string::npos;
     refuse({.code = "E403",
             .found = flag + " \"" + shown(text) + "\"",
-            .needed = "must be a whole number"});
+            .needed = is_number ? "is out of range: the most is 2147483647"
+                                : "must be a whole number"});
   }
   return value;
 }
 
+bool Values::is_told_about(const std::string& flag) const {
+  return std::any_of(errors_.begin(), errors_.end(), [&](const auto& error) {
+    return error.found == flag || error.hint == "did you mean " + flag + "?";
+  });
+}
+
 int Values::required_integer(const std::string& flag, const std::string& text) {
-  if (text.empty()) {
+  if (text.empty() && !is_told_about(flag)) {
     refuse({.code = "E402",
             .found = flag,
             .needed = "is missing",
             .hint = "for example " + flag + " 4"});
   }
-  // A stand-in, so that the rest can still be checked: 1 is legal everywhere.
+  // A stand-in, so that the rest can still be checked.
   return integer(flag, text).value_or(1);
 }
 
@@ -59,13 +71,28 @@ std::optional<double> Values::bytes(const std::string& flag,
                         : unit == "MiB" ? 1024.0 * 1024
                                         : 0;
   constexpr double kMost = 1e18;
+  constexpr double kLeastWithoutUnit = 1e6;
   const double size = value * factor;
-  if (error == std::errc() && size > 0 && size <= kMost) return size;
+  const bool is_size = error == std::errc() && size > 0 && size <= kMost;
+  const bool lacks_unit = unit.empty() && size < kLeastWithoutUnit;
+  if (is_size && !lacks_unit) return size;
   refuse({.code = "E403",
           .found = flag + " \"" + shown(text) + "\"",
-          .needed = "must be a size in GB, GiB, MB, MiB or bytes",
-          .hint = "for example " + flag + " 16GB"});
+          .needed = is_size ? "is a number of bytes, and too few"
+                            : "must be a size in GB, GiB, MB, MiB or bytes",
+          .hint = is_size ? "did you mean " + flag + " " + text + "GB?"
+                          : "for example " + flag + " 16GB"});
   return std::nullopt;
+}
+
+int Values::format(const std::string& text, const std::string& output,
+                   const std::vector<std::string>& names) {
+  const std::string end = std::filesystem::path(output).extension().string();
+  int absent = 0;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if ("." + names[i] == end) absent = static_cast<int>(i);
+  }
+  return choice("--format", text, names, absent);
 }
 
 int Values::choice(const std::string& flag, const std::string& text,

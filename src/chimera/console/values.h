@@ -24,6 +24,10 @@ class Values {
   // Index into `names`; `absent` where the text is empty or wrong.
   int choice(const std::string& flag, const std::string& text,
              const std::vector<std::string>& names, int absent = 0);
+  // The same of --format. Where it is not given, the end of the name of the
+  // output file decides (a.svg), if it is one of `names`.
+  int format(const std::string& text, const std::string& output,
+             const std::vector<std::string>& names);
   // Nothing where the text is empty or wrong.
   template <NamedEnum E>
   std::optional<E> named(const std::string& flag, const std::string& text) {
@@ -40,6 +44,9 @@ class Values {
   [[nodiscard]] const Diagnostics& errors() const { return errors_; }
 
  private:
+  // Whether a mistake is about this flag, or about one that was meant to be it.
+  [[nodiscard]] bool is_told_about(const std::string& flag) const;
+
   Diagnostics errors_;
 };
 

@@ -18,13 +18,13 @@ bool is_there(const std::string& path) {
   return std::filesystem::exists(path, ignored);
 }
 
-Diagnostic no_directory(const std::string& path, const std::string& found) {
+Diagnostic no_directory(const std::string& path, const std::string& needed) {
   return {.kind = DiagnosticKind::kData,
           .code = "E528",
           .where = path,
-          .found = found,
-          .needed = "must have config.json and model.safetensors",
-          .hint = "name a directory that save_pretrained wrote"};
+          .found = "the directory",
+          .needed = needed,
+          .hint = "name one that save_pretrained wrote"};
 }
 
 Diagnostic no_weights(const std::string& path) {
@@ -127,8 +127,8 @@ void HfDirectory::list_tensors() {
 
 Result<HfDirectory> HfDirectory::open(const std::string& path) {
   const std::string config_path = path + "/config.json";
-  if (!is_there(path)) return no_directory(path, "no such directory");
-  if (!is_there(config_path)) return no_directory(path, "no config.json");
+  if (!is_there(path)) return no_directory(path, "does not exist");
+  if (!is_there(config_path)) return no_directory(path, "has no config.json");
   const auto text = read_file(config_path);
   if (!text) return text.errors();
   const auto shape = parse_hf_config(*text, config_path);

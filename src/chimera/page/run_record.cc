@@ -241,10 +241,10 @@ Result<RunRecord> read_run(const std::string& path, const PageBudget& budget) {
   return Diagnostic{
       .code = "E411",
       .where = path,
-      .found = fs::is_directory(path, error)
-                   ? "no config.toml, metrics.jsonl or state.json"
-                   : "no such directory",
-      .needed = "must be the run directory of a `chimera train`",
+      .found = "the run directory",
+      .needed = fs::is_directory(path, error)
+                    ? "has no config.toml, metrics.jsonl or state.json"
+                    : "does not exist",
       .hint = "it is run.dir of its run.toml, or what --run-dir named"};
 }
 

@@ -11,6 +11,7 @@
 
 #include "chimera/base/files.h"
 #include "chimera/base/text.h"
+#include "chimera/config/paths.h"
 #include "chimera/config/print.h"
 #include "chimera/files/hf_write.h"
 
@@ -88,7 +89,8 @@ Result<RunDirectory> RunDirectory::create(const std::string& path,
   const Result<RunDirectoryLockPtr> lock = lock_run_directory(path);
   if (!lock) return lock.errors();
   if (const std::optional<Diagnostic> run = find_run(path)) return *run;
-  write_file(path + "/config.toml", print_run_config(config));
+  write_file(path + "/config.toml",
+             print_run_config(with_absolute_paths(config)));
   RunDirectory directory(*lock);
   directory.write_state("running", 0, 0);
   return directory;
@@ -97,7 +99,8 @@ Result<RunDirectory> RunDirectory::create(const std::string& path,
 RunDirectory RunDirectory::resume(RunDirectoryLockPtr lock,
                                   const RunConfig& config, int steps_done) {
   const std::string& path = lock->path();
-  write_file(path + "/config.toml", print_run_config(config));
+  write_file(path + "/config.toml",
+             print_run_config(with_absolute_paths(config)));
   drop_metrics_after(path + "/metrics.jsonl", steps_done);
   RunDirectory directory(std::move(lock));
   directory.write_state("running", steps_done, 0);

@@ -17,12 +17,16 @@ RunDirectoryLock::~RunDirectoryLock() { close(descriptor_); }
 Result<RunDirectoryLockPtr> lock_run_directory(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
-  if (error) throw IoError("cannot make " + path + ": " + error.message());
+  if (error) {
+    throw IoError("cannot make the run directory " + path + ": " +
+                  error.message() + "; choose another with --run-dir");
+  }
   const std::string file = path + "/.lock";
   // For writing, as NFS grants no exclusive lock otherwise.
   const int descriptor = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor < 0) {
-    throw IoError("cannot write " + file + ": " + std::strerror(errno));
+    throw IoError("cannot write to the run directory " + path + ": " +
+                  std::strerror(errno) + "; choose another with --run-dir");
   }
   auto lock = std::make_shared<const RunDirectoryLock>(path, descriptor);
   // Any other failure (ENOLCK, EOPNOTSUPP, Lustre's ENOSYS) means that there

@@ -191,6 +191,21 @@ Result<Schedule> parse_csv(std::string_view text,
   return CsvInference(std::move(schedule), file_name).run();
 }
 
+namespace {
+
+// Whether the first line that is not a comment is a TOML section: [model].
+bool is_toml(std::string_view text) {
+  for (const std::string_view line : split(text, '\n')) {
+    const std::string_view bare = trim(line);
+    if (bare.empty() || bare[0] == '#') continue;
+    return bare.size() > 2 && bare[0] == '[' && bare[1] >= 'a' &&
+           bare[1] <= 'z' && bare.find(']') != std::string_view::npos;
+  }
+  return false;
+}
+
+}  // namespace
+
 Result<Schedule> parse_schedule(std::string_view text,
                                 const std::string& file_name) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
@@ -201,6 +216,14 @@ Result<Schedule> parse_schedule(std::string_view text,
                       .found = "the file",
                       .needed = "is empty",
                       .hint = "write one with `chimera schedule ... -o FILE`"};
+  }
+  if (is_toml(text)) {
+    return Diagnostic{
+        .code = "E101",
+        .where = file_name,
+        .found = "this",
+        .needed = "is a TOML file (a run.toml?), not a schedule",
+        .hint = "chimera train --dry-run -c " + file_name + " checks it"};
   }
   if (text[begin] == '{' || text[begin] == '[') {
     return parse_json(text, file_name);

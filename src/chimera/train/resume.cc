@@ -116,9 +116,12 @@ Diagnostics check_fit(const RunSetup& setup, const Checkpoint& checkpoint) {
     errors.push_back({.kind = DiagnosticKind::kCheckpoint,
                       .code = "E586",
                       .where = checkpoint.path(),
-                      .found = fmt::format("step {}", step),
+                      .found = fmt::format("the checkpoint's step {}", step),
                       .needed = fmt::format("is beyond train.steps = {}",
-                                            *setup.config.train.steps)});
+                                            *setup.config.train.steps),
+                      .hint = fmt::format("--set train.steps={} or more goes "
+                                          "on, another --run-dir starts anew",
+                                          step + 1)});
   }
   return errors;
 }

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "chimera/base/text.h"
+#include "chimera/config/paths.h"
 #include "chimera/config/print.h"
 
 namespace chimera {
@@ -119,7 +120,12 @@ class Comparison {
   }
   void refuse_model(const std::string& key, const std::string& is,
                     const std::string& was) {
-    refuse("E584", key, is, was, "this is a checkpoint of another model");
+    // Said once, however many keys differ.
+    const bool is_first = changes.errors.empty();
+    refuse("E584", key, is, was,
+           is_first ? "this is a checkpoint of another model: give the model "
+                      "as it was, or start anew in another --run-dir"
+                    : "");
   }
   void note(const std::string& key, const std::string& is,
             const std::string& was, const char* effect) {
@@ -136,8 +142,9 @@ class Comparison {
 
 Changes changes_since(const SavedRun& saved, const RunSetup& setup) {
   const Manifest& manifest = saved.checkpoint->manifest();
-  Comparison comparison(saved.checkpoint->path(), keys_of(manifest.config),
-                        keys_of(print_run_config(setup.config)));
+  Comparison comparison(
+      saved.checkpoint->path(), keys_of(manifest.config),
+      keys_of(print_run_config(with_absolute_paths(setup.config))));
   comparison.compare_model();
   if (saved.shape) comparison.compare_details(*saved.shape, setup.hf_shape);
   if (manifest.updates > 0) comparison.compare_optimizer();

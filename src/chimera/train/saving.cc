@@ -7,6 +7,7 @@
 
 #include "chimera/base/hash.h"
 #include "chimera/comm/exchange.h"
+#include "chimera/config/paths.h"
 #include "chimera/config/print.h"
 #include "chimera/schedule/forms.h"
 #include "chimera/train/optimizers.h"
@@ -122,7 +123,7 @@ Manifest manifest_head(const RunSetup& setup, const StartPoint& start,
           .updates = point.updates,
           .seed = setup.config.train.seed,
           .schedule = fmt::format("{:016x}", hash_of(to_json(setup.schedule))),
-          .config = print_run_config(setup.config),
+          .config = print_run_config(with_absolute_paths(setup.config)),
           .model = setup.hf_shape.model.layers > 0
                        ? hf_config_text(setup.hf_shape)
                        : ""};

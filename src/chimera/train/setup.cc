@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "chimera/config/paths.h"
 #include "chimera/data/data_source.h"
 #include "chimera/data/token_file.h"
 #include "chimera/plan/run_schedule.h"
@@ -172,6 +173,7 @@ Result<std::unique_ptr<RunSetup>> set_up(const RunConfig& config,
                                          const SetupOptions& options) {
   auto setup = std::make_unique<RunSetup>();
   setup->config = config;
+  setup->notices = config.notes;
   Diagnostics errors = check_possible(config);
   const Result<SavedRun> saved = open_start(options);
   if (!saved) return saved.errors();
@@ -181,7 +183,13 @@ Result<std::unique_ptr<RunSetup>> set_up(const RunConfig& config,
            set_up_model(*setup, saved->shape ? &*saved->shape : nullptr));
   }
   append(errors, set_up_schedule(*setup, options));
-  if (!errors.empty()) return errors;
+  if (!errors.empty()) {
+    // The data cannot be opened without a model, but can be missed already.
+    for (const ConfigKey* key : missing_inputs(config)) {
+      if (key->section == "data") errors.push_back(missing_input(*key, config));
+    }
+    return errors;
+  }
   if (emulated) {
     set_up_emulated(*setup);
     return setup;
@@ -198,6 +206,7 @@ Result<std::unique_ptr<RunSetup>> set_up(const RunConfig& config,
                                          OwnModel own) {
   auto setup = std::make_unique<RunSetup>();
   setup->config = config;
+  setup->notices = config.notes;
   setup->config.model = {};
   Diagnostics errors = check_as_file(config);
   if (!errors.empty()) return errors;

@@ -1,0 +1,13 @@
+// What to do about a line that is not TOML.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace chimera {
+
+// `line` is where toml++ gave up, `reason` what it said.
+[[nodiscard]] std::string toml_hint(std::string_view line,
+                                    std::string_view reason);
+
+}  // namespace chimera
