@@ -45,8 +45,7 @@ std::vector<const ConfigKey*> missing_inputs(RunConfig config) {
 }
 
 Diagnostic missing_input(const ConfigKey& key, RunConfig config) {
-  return {.kind = DiagnosticKind::kData,
-          .code = "E012",
+  return {.code = "E012",
           .found = fmt::format("{} = \"{}\"", full_name(key),
                                shown(*path_in(config, key))),
           .needed = "does not exist"};
