@@ -67,6 +67,8 @@ def problems(root):
     yield from check_targets(table, targets)
     for folder in sorted((root / "src/chimera").iterdir()):
         module = folder.name
+        if module == "chimera.h":  # includes the public headers
+            continue
         if module not in table:
             yield f"src/chimera/{module}: not a module of ARCHITECTURE.md"
             continue

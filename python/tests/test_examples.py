@@ -13,7 +13,7 @@ EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 
 def test_notebook():
     pytest.importorskip("numpy")
-    text = (EXAMPLES / "05_python_notebook/schedules.ipynb").read_text()
+    text = (EXAMPLES / "06_python_notebook/schedules.ipynb").read_text()
     names = {}
     for cell in json.loads(text)["cells"]:
         if cell["cell_type"] == "code":
@@ -30,7 +30,7 @@ def test_hugging_face_example_stores_a_trained_model(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "torch.distributed.run", "--standalone",
          "--nproc_per_node=2",
-         EXAMPLES / "04_python_hugging_face/train.py", "--output", output],
+         EXAMPLES / "05_python_hugging_face/train.py", "--output", output],
         text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         timeout=300)
     assert done.returncode == 0, done.stdout

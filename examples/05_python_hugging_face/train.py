@@ -3,7 +3,7 @@ it as Hugging Face reads it.
 
     pip install . transformers          # in an environment with torch 2.13
     python3 examples/stories/make_stories.py -o /tmp/stories.txt
-    torchrun --nproc_per_node=4 examples/04_python_hugging_face/train.py \\
+    torchrun --nproc_per_node=4 examples/05_python_hugging_face/train.py \\
         --model gpt2 --text /tmp/stories.txt --output /tmp/gpt2-trained
 
 Without torchrun it runs the same pipeline on four threads. Without --model it
