@@ -31,8 +31,6 @@
 namespace chimera {
 namespace {
 
-constexpr int kControlStep = 1 << 28;  // above all training steps
-constexpr int kLayerStep = 1 << 27;
 constexpr double kLayerSeconds = 0.7;  // before each block, twice
 
 // Measures the layers, alternating with the run.
@@ -45,7 +43,6 @@ class LayerTurns {
              .micro_batches = {*setup.config.schedule.micro_batch},
              .threads = setup.threads,
              .cores = static_cast<int>(std::thread::hardware_concurrency()),
-             .first_step = kLayerStep,
              .machine = "this machine",
              .on_progress = {}}),
         calibration_(transport, options_),
@@ -133,8 +130,9 @@ class Race {
       const Clock::time_point start = Clock::now();
       step = worker.run(program, {.first = step, .end = step + steps});
       const Times mine{seconds(start), seconds(Clock::now())};
-      const auto times = gather_values(transport, std::vector{mine},
-                                       kControlStep + 2 * block + 1);
+      const auto times =
+          gather_values(transport, std::vector{mine},
+                        {.step = block, .channel = Channel::kMeeting});
       if (transport.rank() != 0) continue;
       print_block({.seconds = from_first_to_last(times),
                    .simulated = simulated(steps),
@@ -150,8 +148,9 @@ class Race {
       text = std::async(std::launch::async,
                         [] { return std::to_string(read_block()); });
     }
-    return std::stoi(spread_text(transport, std::move(text), deadline() / 4,
-                                 kControlStep + 2 * block));
+    return std::stoi(
+        broadcast_text(transport, std::move(text), deadline() / 4,
+                       {.step = block, .channel = Channel::kReplan}));
   }
 
   static double seconds(Clock::time_point time) {

@@ -14,11 +14,6 @@ namespace py = pybind11;
 
 namespace {
 
-// First step numbers of evaluations and of sums, so that the ids of their
-// messages differ from those of training steps.
-constexpr int kEvaluations = 1 << 29;
-constexpr int kSums = 1 << 30;
-
 // When all ranks are threads of this process, only a layer that never returns
 // can exceed this deadline.
 constexpr std::chrono::hours kThreadsDeadline{24};
@@ -69,7 +64,6 @@ double Runner::run(const py::list& ranks,
                   {.first = count,
                    .end = count + 1,
                    .training = training,
-                   .offset = training ? 0 : kEvaluations,
                    .after = steps_}};
   ++count;
   std::vector<double> losses(num_ranks(lowered_));
@@ -98,9 +92,9 @@ double Runner::run(const py::list& ranks,
 double Runner::sum(double value) {
   if (!transport_) return value;
   const py::gil_scoped_release released;
-  const int step = kSums + sums_++;
-  transport_->start_vote(step, {.squared_norm = value});
-  return transport_->wait_vote(step).squared_norm;
+  const VoteId id{sums_++, Channel::kMeeting};
+  transport_->start_vote(id, {.squared_norm = value});
+  return transport_->wait_vote(id).squared_norm;
 }
 
 Trace merged(const Schedule& lowered, std::vector<std::vector<Event>> by_rank) {

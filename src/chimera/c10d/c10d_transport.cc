@@ -61,8 +61,8 @@ class C10dTransport final : public Transport {
   void start_collective(const CollectiveId& id, std::span<const int> members,
                         const NumberBuffer& buffer) override;
   Span wait_collective(const CollectiveId& id) override;
-  void start_vote(int step, const Ballot& ballot) override;
-  Ballot wait_vote(int step) override;
+  void start_vote(const VoteId& id, const Ballot& ballot) override;
+  Ballot wait_vote(const VoteId& id) override;
   void report_progress(std::uint64_t progress) override {
     heart_->progress.store(progress, std::memory_order_relaxed);
   }
@@ -410,7 +410,7 @@ Span C10dTransport::wait_collective(const CollectiveId& id) {
   return span;
 }
 
-void C10dTransport::start_vote(int step, const Ballot& ballot) {
+void C10dTransport::start_vote(const VoteId& id, const Ballot& ballot) {
   static_assert(sizeof(Ballot) == 8 * sizeof(double));
   constexpr std::int64_t kNumbers = sizeof(Ballot) / sizeof(double);
   const at::Tensor mine = at::empty({kNumbers}, at::kDouble);
@@ -422,7 +422,7 @@ void C10dTransport::start_vote(int step, const Ballot& ballot) {
   }
   const WorkPtr work =
       begin(kVoteLine, [&] { return options_.world->allgather(all, given); });
-  votes_.push([this, step, work, ballots = all[0], started = Clock::now()] {
+  votes_.push([this, id, work, ballots = all[0], started = Clock::now()] {
     if (!finish(votes_, work, kVoteLine)) return;
     std::vector<Ballot> parts(ballots.size());
     for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -432,16 +432,16 @@ void C10dTransport::start_vote(int step, const Ballot& ballot) {
     for_each_join(static_cast<int>(parts.size()), [&](int into, int from) {
       parts[into] = merge(parts[into], parts[from]);
     });
-    mailbox_.put_vote(step, parts[0], {started, Clock::now()});
+    mailbox_.put_vote(id, parts[0], {started, Clock::now()});
   });
 }
 
-Ballot C10dTransport::wait_vote(int step) {
+Ballot C10dTransport::wait_vote(const VoteId& id) {
   std::vector<int> all(size());
   for (int each = 0; each < size(); ++each) all[each] = each;
   return wait_for(
       "a vote did not complete", kVoteLine,
-      [&](Clock::time_point until) { return mailbox_.take_vote(step, until); },
+      [&](Clock::time_point until) { return mailbox_.take_vote(id, until); },
       [&] { return suspect(all); });
 }
 

@@ -1,7 +1,10 @@
-// What every rank has, brought to rank 0; and what rank 0 has, to all.
+// Exchanges between all ranks over a Transport: gather, broadcast, agree. All
+// ranks call the same function with the same id, whose index is the first of
+// those that it uses.
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <future>
 #include <string>
 #include <vector>
@@ -12,13 +15,17 @@
 
 namespace chimera {
 
-// On rank 0: the values of every rank, in rank order; elsewhere empty. All
-// ranks call it; `step` keeps its messages apart from all others.
+[[nodiscard]] inline MessageId next(MessageId id) {
+  ++id.index;
+  return id;
+}
+
+// Returns on rank 0 the values of every rank, in rank order; elsewhere nothing.
 template <class T>
 [[nodiscard]] std::vector<std::vector<T>> gather_values(
-    Transport& transport, const std::vector<T>& mine, int step) {
-  const MessageId size_id{0, step};
-  const MessageId values_id{1, step};
+    Transport& transport, const std::vector<T>& mine, const MessageId& id) {
+  const MessageId size_id = id;
+  const MessageId values_id = next(id);
   if (transport.rank() != 0) {
     const std::uint64_t bytes = mine.size() * sizeof(T);
     transport.send(size_id, 0, to_payload(bytes));
@@ -38,8 +45,8 @@ template <class T>
   return all;
 }
 
-// One value of another rank, however long it takes: what is lost, the transport
-// tells. `on_late` is called whenever a deadline has passed.
+// Receives one value, however long its sender takes: if the sender is lost, the
+// transport throws. `on_late` is called whenever a deadline has passed.
 template <class T, class Late>
 [[nodiscard]] T receive_value(Transport& transport, const MessageId& id,
                               int from, const Late& on_late) {
@@ -53,14 +60,48 @@ template <class T, class Late>
   }
 }
 
-// On every rank: the text that rank 0 has, or is still at work on. All ranks
-// call it; the others give an empty future. So that no deadline passes while
-// they wait, rank 0 tells them every `patience` that it is still there.
-[[nodiscard]] inline std::string spread_text(
+// Returns rank 0's value on every rank, however long rank 0 takes to call this.
+template <class T>
+T broadcast_value(Transport& transport, const T& value, const MessageId& id) {
+  if (transport.rank() != 0) {
+    return receive_value<T>(transport, id, 0, [] {});
+  }
+  for (int rank = 1; rank < transport.size(); ++rank) {
+    transport.send(id, rank, to_payload(value));
+  }
+  return value;
+}
+
+// Returns on every rank the values of all, combined in rank order, once all
+// have given theirs. `on_late(rank)` is called on rank 0 whenever a deadline
+// has passed while it waits for that rank.
+template <class T, class Combine, class Late>
+T agree(Transport& transport, T mine, const MessageId& id,
+        const Combine& combine, const Late& on_late) {
+  if (transport.rank() != 0) {
+    transport.send(id, 0, to_payload(mine));
+  } else {
+    for (int rank = 1; rank < transport.size(); ++rank) {
+      mine = combine(
+          mine, receive_value<T>(transport, id, rank, [&] { on_late(rank); }));
+    }
+  }
+  return broadcast_value(transport, mine, next(id));
+}
+
+// Returns on every rank the sum over all ranks; also a barrier.
+inline double agree_on_sum(Transport& transport, double mine,
+                           const MessageId& id) {
+  return agree(transport, mine, id, std::plus<>(), [](int) {});
+}
+
+// Returns on every rank the text that rank 0 has, or is still working on; the
+// other ranks give an empty future. Rank 0 sends a sign of life every
+// `patience`, so that no deadline of a waiting rank passes.
+[[nodiscard]] inline std::string broadcast_text(
     Transport& transport, std::future<std::string> text,
-    std::chrono::duration<double> patience, int step) {
+    std::chrono::duration<double> patience, MessageId id) {
   constexpr std::uint64_t kNotYet = ~std::uint64_t{0};
-  MessageId id{0, step};
   if (transport.rank() != 0) {
     std::uint64_t size = kNotYet;
     for (; size == kNotYet; ++id.index) {

@@ -8,7 +8,7 @@
 namespace chimera {
 namespace {
 
-// Wakes up this often to see whether time has been lost.
+// Longest sleep before checking whether the process was stopped meanwhile.
 constexpr Clock::duration kLongestSleep = std::chrono::milliseconds(500);
 constexpr Clock::duration kStopped = std::chrono::seconds(1);
 
@@ -42,8 +42,8 @@ auto Mailbox::take(std::vector<Item>& items, const Matches& matches,
     Clock::time_point until = std::min(deadline, now + kLongestSleep);
     if (item != items.end()) until = std::min(until, item->span().end);
     changed_.wait_until(lock, until);
-    // Woken much too late: the process was stopped, or its host asleep, which
-    // is nobody's delay.
+    // A wake-up far too late means that the process was stopped or its host
+    // asleep. That time does not count against the deadline.
     const Clock::duration late = Clock::now() - until;
     if (late > kStopped) deadline += late;
   }
@@ -57,8 +57,9 @@ void Mailbox::put_collective(const CollectiveId& id, const Span& span) {
   put(collectives_, Collective{id, span});
 }
 
-void Mailbox::put_vote(int step, const Ballot& result, const Span& span) {
-  put(votes_, Vote{step, result, span});
+void Mailbox::put_vote(const VoteId& id, const Ballot& result,
+                       const Span& span) {
+  put(votes_, Vote{id, result, span});
 }
 
 std::optional<Received> Mailbox::take_message(const MessageId& id, int from,
@@ -77,8 +78,9 @@ std::optional<Span> Mailbox::take_collective(const CollectiveId& id,
   return take(collectives_, matches, deadline);
 }
 
-std::optional<Ballot> Mailbox::take_vote(int step, Clock::time_point deadline) {
-  const auto matches = [&](const Vote& vote) { return vote.step == step; };
+std::optional<Ballot> Mailbox::take_vote(const VoteId& id,
+                                         Clock::time_point deadline) {
+  const auto matches = [&](const Vote& vote) { return vote.id == id; };
   return take(votes_, matches, deadline);
 }
 

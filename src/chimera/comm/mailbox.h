@@ -1,6 +1,6 @@
-// Where one rank of a ThreadsWorld finds what others have left for it:
-// messages, complete collectives, results of votes. Others put, only the rank
-// itself takes. Waiting sleeps.
+// The mailbox of one rank: messages, complete collectives and results of votes.
+// Other threads put items; only the rank's own thread takes them, and sleeps
+// while it waits.
 #pragma once
 
 #include <condition_variable>
@@ -15,20 +15,20 @@ namespace chimera {
 
 class Mailbox {
  public:
-  // An item with an end in the future cannot be taken before then.
+  // An item whose span ends in the future can be taken only from then on.
   void put_message(const MessageId& id, int from, Received message);
   void put_collective(const CollectiveId& id, const Span& span);
-  void put_vote(int step, const Ballot& result, const Span& span);
+  void put_vote(const VoteId& id, const Ballot& result, const Span& span);
 
-  // Each waits; nullopt once `deadline` has passed without the item. Time for
-  // which the process was stopped does not count. Throws AbortedError.
+  // Wait for an item and take it; nullopt once `deadline` has passed. Time
+  // during which the process was stopped does not count. Throw AbortedError.
   std::optional<Received> take_message(const MessageId& id, int from,
                                        Clock::time_point deadline);
   std::optional<Span> take_collective(const CollectiveId& id,
                                       Clock::time_point deadline);
-  std::optional<Ballot> take_vote(int step, Clock::time_point deadline);
+  std::optional<Ballot> take_vote(const VoteId& id, Clock::time_point deadline);
 
-  // Wakes the rank; its waits throw from now on. Only the first one counts.
+  // Wakes the rank; its waits throw from now on. Only the first reason counts.
   void abort(const std::string& reason);
 
  private:
@@ -46,7 +46,7 @@ class Mailbox {
     [[nodiscard]] const Span& span() const { return content; }
   };
   struct Vote {
-    int step;
+    VoteId id;
     Ballot content;
     Span under_way;
 
@@ -62,7 +62,7 @@ class Mailbox {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  // Guarded by mutex_. Few items lie here at once, so a search is a short walk
+  // Guarded by mutex_. Few items wait here at once, so a linear search is short
   // and nothing is allocated once the vectors have grown.
   std::vector<Message> messages_;
   std::vector<Collective> collectives_;

@@ -18,7 +18,8 @@
 namespace chimera {
 namespace {
 
-// What the members of a collective, or all ranks of a vote, have given so far.
+// Contributions so far of the members of a collective, or of all ranks to a
+// vote.
 template <class T>
 struct Gathering {
   std::vector<std::optional<T>> given;  // by member
@@ -48,8 +49,8 @@ int collective_threads(int ranks) {
 
 }  // namespace
 
-// What the ranks share. The mutex is held for bookkeeping only, never while
-// numbers are added or anybody waits.
+// State shared by the ranks. The mutex is held for bookkeeping only, never
+// while numbers are added or a rank waits.
 class ThreadsWorld::Shared {
  public:
   explicit Shared(const ThreadsOptions& options)
@@ -71,8 +72,8 @@ class ThreadsWorld::Shared {
       if (gathering.missing > 0) return;
       std::vector<NumberBuffer> buffers = gathering.all();
       collectives_.erase(id);
-      // It throws if members contradict each other: abort() must not wait for
-      // what will never run.
+      // Throws if the members' buffers differ in count or type; abort() must
+      // not wait for a job that never runs.
       job.emplace(id.kind, std::move(buffers));
       ++running_;
     }
@@ -86,13 +87,13 @@ class ThreadsWorld::Shared {
         }
         end_collective();
       });
-    } catch (...) {  // out of memory: it will never run
+    } catch (...) {  // out of memory: the job will never run
       end_collective();
       throw;
     }
   }
 
-  // No collective begins after this, and those that ran have ended.
+  // ENSURES: no collective starts any more, and those that ran have ended.
   void abort(const std::string& reason) {
     std::unique_lock lock(mutex_);
     aborted_ = true;
@@ -100,37 +101,36 @@ class ThreadsWorld::Shared {
     idle_.wait(lock, [this] { return running_ == 0; });
   }
 
-  void start_vote(int step, int rank, const Ballot& ballot) {
+  void start_vote(const VoteId& id, int rank, const Ballot& ballot) {
     std::vector<Ballot> ballots;
     {
       const std::lock_guard lock(mutex_);
-      Gathering<Ballot>& gathering = votes_[step];
+      Gathering<Ballot>& gathering = votes_[id];
       gathering.open(mailboxes.size());
       gathering.give(rank, ballot);
       if (gathering.missing > 0) return;
       ballots = gathering.all();
-      votes_.erase(step);
+      votes_.erase(id);
     }
     for_each_join(static_cast<int>(ballots.size()), [&](int into, int from) {
       ballots[into] = merge(ballots[into], ballots[from]);
     });
     const Span span = links.vote();
     for (Mailbox& mailbox : mailboxes) {
-      mailbox.put_vote(step, ballots[0], span);
+      mailbox.put_vote(id, ballots[0], span);
     }
   }
 
-  // The first member that has not started the collective; -1 if it is gone,
-  // which means that all have.
+  // The first member that has not started the collective; -1 if all have.
   int missing_member(const CollectiveId& id, std::span<const int> members) {
     const std::lock_guard lock(mutex_);
     const auto found = collectives_.find(id);
     if (found == collectives_.end()) return -1;
     return members[first_missing(found->second)];
   }
-  int missing_voter(int step) {
+  int missing_voter(const VoteId& id) {
     const std::lock_guard lock(mutex_);
-    const auto found = votes_.find(step);
+    const auto found = votes_.find(id);
     return found == votes_.end() ? -1 : first_missing(found->second);
   }
 
@@ -163,10 +163,10 @@ class ThreadsWorld::Shared {
 
   std::mutex mutex_;
   std::condition_variable idle_;
-  int running_ = 0;  // collectives; guarded by mutex_, like all below
+  int running_ = 0;  // collectives running; guarded by mutex_, like all below
   bool aborted_ = false;
   std::map<CollectiveId, Gathering<NumberBuffer>> collectives_;
-  std::map<int, Gathering<Ballot>> votes_;
+  std::map<VoteId, Gathering<Ballot>> votes_;
 
  public:
   CollectivePool pool;  // last: its threads use everything above
@@ -181,7 +181,7 @@ class ThreadsWorld::Rank final : public Transport {
     return static_cast<int>(shared_.mailboxes.size());
   }
 
-  // Nothing to prepare: the sender leaves the payload itself.
+  // Nothing to prepare: the sender passes the payload itself.
   void post_receive(const MessageId& /*id*/, int /*from*/,
                     const PayloadMaker& /*make*/) override {}
 
@@ -216,16 +216,15 @@ class ThreadsWorld::Rank final : public Transport {
     return *span;
   }
 
-  void start_vote(int step, const Ballot& ballot) override {
-    shared_.start_vote(step, rank_, ballot);
+  void start_vote(const VoteId& id, const Ballot& ballot) override {
+    shared_.start_vote(id, rank_, ballot);
   }
 
-  Ballot wait_vote(int step) override {
+  Ballot wait_vote(const VoteId& id) override {
     const std::optional<Ballot> result =
-        mailbox().take_vote(step, shared_.next_deadline());
+        mailbox().take_vote(id, shared_.next_deadline());
     if (!result) {
-      throw TimeoutError("a vote did not complete",
-                         shared_.missing_voter(step));
+      throw TimeoutError("a vote did not complete", shared_.missing_voter(id));
     }
     return *result;
   }

@@ -101,8 +101,8 @@ TEST_P(Threads, AllReadTheSameVote) {
     for (int step = 0; step < 20; ++step) {
       Ballot ballot{.loss = 1.0 + me.rank()};
       if (me.rank() == step % ranks) ballot.bad_at = step;
-      me.start_vote(step, ballot);
-      const Ballot result = me.wait_vote(step);
+      me.start_vote({step}, ballot);
+      const Ballot result = me.wait_vote({step});
       EXPECT_EQ(result.loss, ranks * (ranks + 1) / 2.0);
       EXPECT_EQ(result.bad_at, step);
     }
@@ -128,8 +128,8 @@ TEST(ThreadsWorld, AMissedDeadlineNamesThePeer) {
   me.start_collective({}, members, {&number, 1});
   world.at(1).start_collective({}, members, {&number, 1});
   EXPECT_EQ(peer_of([&] { (void)me.wait_collective({}); }), 2);
-  me.start_vote(0, {});
-  EXPECT_EQ(peer_of([&] { (void)me.wait_vote(0); }), 1);
+  me.start_vote({}, {});
+  EXPECT_EQ(peer_of([&] { (void)me.wait_vote({}); }), 1);
 }
 
 TEST(ThreadsWorld, AbortWakesEveryWaiterAtOnce) {
@@ -148,8 +148,8 @@ TEST(ThreadsWorld, AbortWakesEveryWaiterAtOnce) {
           me.wait_collective({});
           break;
         case 2:
-          me.start_vote(0, {});
-          (void)me.wait_vote(0);
+          me.start_vote({}, {});
+          (void)me.wait_vote({});
           break;
         default:
           me.abort("disk on fire");

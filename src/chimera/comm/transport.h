@@ -1,9 +1,8 @@
-// How workers reach each other. One Transport per rank; every call is made by
-// that rank's own worker thread unless it says otherwise. Starting something
-// never waits for a peer; messages and sums move on while the worker computes.
-//
-// Every wait has the transport's deadline. A missed one throws TimeoutError;
-// a wait that a peer's abort() ends throws AbortedError.
+// Communication between workers. There is one Transport per rank; its functions
+// are called by that rank's worker thread unless noted. Starting an operation
+// never waits for a peer; messages and all-reduces progress while the worker
+// computes. Every wait has the transport's deadline: a missed one throws
+// TimeoutError, and a wait that a peer's abort() ends throws AbortedError.
 #pragma once
 
 #include <chrono>
@@ -13,26 +12,28 @@
 #include <string>
 
 #include "chimera/comm/ballot.h"
+#include "chimera/comm/channel.h"
 #include "chimera/comm/payload.h"
 
 namespace chimera {
 
 using Clock = std::chrono::steady_clock;
 
-// When something was under way. Of a message: from its sending to its
-// arrival, or its arrival alone (an empty span) where the receiver cannot know
-// more. Of a collective: from the moment its last member had started it, or
-// this rank where it cannot know; trace/merge.h completes both.
+// The time that an operation took. A message's span lasts from its sending to
+// its arrival; it is empty, at the arrival, if the receiver cannot know more. A
+// collective's span starts when its last member started it, or this rank if
+// that is unknown. trace/merge.h completes both.
 struct Span {
   Clock::time_point start;
   Clock::time_point end;
 };
 
-// A message is known by a number that both ends derive from the schedule, and
-// by its step.
+// A message is identified by its channel, its step, and a number within the
+// step that both ends derive from the schedule.
 struct MessageId {
   std::int64_t index = 0;
   int step = 0;
+  Channel channel = Channel::kTraining;
 
   bool operator==(const MessageId&) const = default;
 };
@@ -42,8 +43,9 @@ struct Received {
   Span span;
 };
 
-// A collective is known by its group's number in the schedule, a number within
-// the step (a micro-batch, where every micro-batch has its own) and its step.
+// A collective is identified by its channel, its group's number in the
+// schedule, its step, and a number within the step (a micro-batch, where each
+// has its own).
 struct CollectiveId {
   enum class Kind : std::uint8_t { kAllReduce, kAllGather };
 
@@ -51,19 +53,27 @@ struct CollectiveId {
   int group = 0;
   int number = 0;
   int step = 0;
+  Channel channel = Channel::kTraining;
 
   auto operator<=>(const CollectiveId&) const = default;
 };
 
+struct VoteId {
+  int step = 0;
+  Channel channel = Channel::kTraining;
+
+  auto operator<=>(const VoteId&) const = default;
+};
+
 enum class NumberType : std::uint8_t { kFloat32, kFloat64 };
 
-// The part of one rank: contiguous numbers, which must stay where they are
-// until the collective is complete.
+// One rank's contribution to a collective: contiguous numbers, which must not
+// move until the collective is complete.
 struct NumberBuffer {
   void* data = nullptr;
   std::size_t count = 0;
   NumberType type = NumberType::kFloat32;
-  // Of a sum, this rank needs its own shard alone. The same on every member.
+  // All-reduce: each member needs only its own shard. Equal on every member.
   bool only_shard = false;
 
   [[nodiscard]] std::size_t bytes() const {
@@ -79,8 +89,8 @@ struct Shard {
   std::size_t end = 0;
 };
 
-// The elements that member `index` of `members` owns: equal shares of whole
-// grains.
+// The elements that member `index` of `members` owns: equal shares, in
+// multiples of kShardGrain.
 [[nodiscard]] Shard shard_of(std::size_t count, int index, int members);
 
 class Transport {
@@ -93,37 +103,39 @@ class Transport {
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int size() const = 0;
 
-  // Messages. A receive is posted before it is waited for.
+  // Messages. REQUIRES: a receive is posted before it is waited for.
   virtual void post_receive(const MessageId& id, int from,
                             const PayloadMaker& make) = 0;
   virtual void send(const MessageId& id, int to, PayloadPtr payload) = 0;
   virtual Received receive(const MessageId& id, int from) = 0;
 
-  // Collectives over `members`, ascending ranks that include this one; every
-  // member gives the same list and count. A sum leaves in every member's
-  // buffer the sum over all, added by the tree of sum_tree.h (only_shard: its
-  // own shard of that, and zeros elsewhere); a gather leaves there every
-  // member's own shard. `members` must outlive the wait for it.
+  // Collectives over `members`. An all-reduce leaves in every member's buffer
+  // the sum over all members, added by the tree of sum_tree.h (with only_shard:
+  // the member's own shard of it, and zeros elsewhere). An all-gather leaves
+  // every member's shard in every buffer. REQUIRES: `members` are ascending,
+  // include this rank, are the same on every member, and outlive the wait.
   virtual void start_collective(const CollectiveId& id,
                                 std::span<const int> members,
                                 const NumberBuffer& buffer) = 0;
   virtual Span wait_collective(const CollectiveId& id) = 0;
 
-  // The vote of a step, over all ranks.
-  virtual void start_vote(int step, const Ballot& ballot) = 0;
-  virtual Ballot wait_vote(int step) = 0;
+  // The vote of a step, over all ranks. REQUIRES: this rank has read the result
+  // of the vote it started before.
+  virtual void start_vote(const VoteId& id, const Ballot& ballot) = 0;
+  virtual Ballot wait_vote(const VoteId& id) = 0;
 
-  // How far this rank has come, in whatever code the ranks share; and the
-  // newest that is known of another. For messages about a missed deadline.
+  // Publishes this rank's progress, in a code that the ranks share, and returns
+  // the newest known progress of another rank, for messages about missed
+  // deadlines.
   virtual void report_progress(std::uint64_t progress) = 0;
   [[nodiscard]] virtual std::uint64_t progress_of(int rank) const = 0;
-  // For how many seconds it has not been heard; 0 where it cannot be lost.
+  // Seconds since `rank` was last heard; 0 if ranks cannot be lost.
   [[nodiscard]] virtual double silence_of(int rank) const = 0;
 
-  // Ends the run on every rank: all waits, now and later, throw AbortedError
-  // with this reason. From any rank's thread; only the first reason counts.
-  // Returns once no collective touches any buffer, and none will: a rank that
-  // gives up calls it before its buffers go away.
+  // Ends the run on every rank: all waits, present and future, throw
+  // AbortedError with this reason; only the first reason counts. May be called
+  // on any thread. ENSURES: no collective touches a buffer any more, so a
+  // failing rank calls it before freeing its buffers.
   virtual void abort(const std::string& reason) noexcept = 0;
 };
 

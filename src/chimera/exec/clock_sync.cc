@@ -32,7 +32,7 @@ Clock::duration clock_offset(Transport& transport,
   if (transport.rank() == 0) {
     for (int rank = 1; rank < transport.size(); ++rank) {
       for (int round = 0; round < kRounds; ++round) {
-        const MessageId id{round, options.step};
+        const MessageId id{.index = round, .channel = options.channel};
         (void)receive_reading(transport, id, rank);
         send_reading(transport, id, rank, read());
       }
@@ -42,7 +42,7 @@ Clock::duration clock_offset(Transport& transport,
   Clock::duration offset{};
   Clock::duration fastest = Clock::duration::max();
   for (int round = 0; round < kRounds; ++round) {
-    const MessageId id{round, options.step};
+    const MessageId id{.index = round, .channel = options.channel};
     const Reading sent = read();
     send_reading(transport, id, 0, sent);
     const Reading theirs = receive_reading(transport, id, 0);

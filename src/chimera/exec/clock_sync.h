@@ -1,6 +1,6 @@
-// Steady clocks of different machines count from different moments and drift
-// apart by microseconds a second. For one trace of all ranks their times are
-// brought to the clock of rank 0.
+// Clock offsets between machines, for one trace of all ranks: steady clocks
+// start at different moments and drift apart by microseconds per second, so all
+// times are converted to rank 0's clock.
 #pragma once
 
 #include <functional>
@@ -10,14 +10,14 @@
 namespace chimera {
 
 struct ClockSyncOptions {
-  int step = 0;               // keeps its messages apart
+  Channel channel = Channel::kClockAtStart;
   std::uint64_t machine = 0;  // machine_id()
   std::function<Clock::time_point()> now = Clock::now;
 };
 
-// How much this rank's clock is ahead of rank 0's, from a few messages to and
-// fro, of which the fastest is the most exact: off by half its time at most.
-// Exactly zero on rank 0's own machine. All ranks call it at once.
+// Returns how far this rank's clock is ahead of rank 0's, measured by a few
+// round trips; the fastest counts, with an error of at most half its time.
+// Exactly zero on rank 0's machine. All ranks call it at the same time.
 [[nodiscard]] Clock::duration clock_offset(Transport& transport,
                                            const ClockSyncOptions& options);
 

@@ -18,11 +18,10 @@ std::vector<Clock::duration> offsets(
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
-      found[rank] =
-          clock_offset(world.at(rank),
-                       {.step = 7, .machine = machines[rank], .now = [&, rank] {
-                          return Clock::now() + ahead[rank];
-                        }});
+      found[rank] = clock_offset(world.at(rank),
+                                 {.machine = machines[rank], .now = [&, rank] {
+                                    return Clock::now() + ahead[rank];
+                                  }});
     });
   }
   for (std::thread& thread : threads) thread.join();

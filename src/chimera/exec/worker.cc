@@ -23,8 +23,8 @@ int Worker::run(const Program& program, const Stretch& stretch) {
   try {
     run_rounds();
   } catch (const std::exception& error) {
-    // Before anything of this rank goes away: sums that are running over its
-    // buffers end first.
+    // Aborts before this rank's buffers are freed: collectives that use them
+    // end first.
     transport_.abort(error.what());
     throw;
   }
@@ -39,7 +39,7 @@ int Worker::run(const Program& program, const Stretch& stretch) {
 
 void Worker::run_rounds() {
   const ActionList& list = program_->list();
-  // stretch_.end may come nearer while this runs.
+  // A vote may lower stretch_.end during the loop.
   for (int round = stretch_.first;
        round < stretch_.end + program_->closing_rounds(); ++round) {
     recorder_.begin_round(round);
@@ -160,11 +160,12 @@ void Worker::update(const Action& action, int step) {
   for (const int group : program_->groups_of(action.stage)) {
     finish_sum({.group = group,
                 .number = std::max(action.micro, 0),
-                .step = step + stretch_.offset});
+                .step = step,
+                .channel = stretch_.channel()});
   }
   const bool gated = program_->vote_gates_update();
   if (gated && open_vote_) read_vote();
-  // Of its last update, if no forward has needed them since.
+  // Shards of the stage's last update, if no forward has needed them since.
   finish_gathers(
       [&](const OpenGather& gather) { return gather.stage == action.stage; });
   Versions& versions = this->versions(action.stage);
@@ -197,7 +198,7 @@ Worker::Versions& Worker::versions(int stage) {
 }
 
 WeightsPtr Worker::weights_for(const Action& action, int step, int& version) {
-  // Also of weights that another stage's update has changed: tied ones.
+  // Includes tied weights, which another stage's update has changed.
   const std::vector<int>& groups = program_->groups_of(action.stage);
   finish_gathers([&](const OpenGather& gather) {
     return std::find(groups.begin(), groups.end(), gather.id.group) !=
@@ -205,8 +206,8 @@ WeightsPtr Worker::weights_for(const Action& action, int step, int& version) {
   });
   const Versions& versions = this->versions(action.stage);
   version = versions.number;
-  // 2BW: step k runs on the weights after k - 1 updates, on every stage,
-  // whether or not this one has already seen the k-th.
+  // 2BW: step k uses the weights after k - 1 updates on every stage, whether or
+  // not this stage has had its k-th update.
   if (!stretch_.training || !program_->is_double_buffered()) {
     return versions.newest;
   }

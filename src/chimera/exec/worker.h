@@ -18,34 +18,37 @@
 
 namespace chimera {
 
-// The same on every rank, but for the time.
+// The result of a vote: equal on every rank, except for the time.
 struct VoteResult {
   int step = 0;
   Ballot ballot;
-  Clock::time_point started;  // by this rank: the end of its step
+  // when this rank started the vote, at the end of its step
+  Clock::time_point started;
 };
 
 struct WorkerOptions {
   RecorderOptions recorder = {};
-  // Called when the result of a step's vote has been read: at once where
+  // Called when the result of a step's vote has been read: in the same step if
   // updates wait for it, else during the next step.
   std::function<void(const VoteResult& result)> on_vote = {};
-  // Called once a step: adds what this rank has to say beside its compute.
+  // Called once per step to add to this rank's ballot.
   std::function<void(Ballot& ballot)> on_ballot = {};
   FlightRecorder* flight = nullptr;  // may be null
-  // What ranks are called in messages: "worker 2" where it is empty.
+  // Names of ranks in messages; if empty, "worker 2".
   std::vector<std::string> rank_names = {};
-  int steps_before = 0;  // that the weights have seen
+  int steps_before = 0;  // training steps done before this Worker started
 };
 
-// A stretch of steps. Evaluations count their own steps; `offset` keeps their
-// messages apart from those of training.
+// A range of steps. Evaluations count their own steps.
 struct Stretch {
   int first = 0;
   int end = 0;
   bool training = true;
-  int offset = 0;
-  int after = 0;  // of an evaluation: the training steps done, for messages
+  int after = 0;  // training steps done before an evaluation, for messages
+
+  [[nodiscard]] Channel channel() const {
+    return training ? Channel::kTraining : Channel::kEvaluation;
+  }
 };
 
 class Worker {
@@ -53,31 +56,33 @@ class Worker {
   Worker(Transport& transport, StageCompute& compute,
          const WorkerOptions& options);
 
-  // Runs the steps of `stretch` and returns the step after the last one run:
-  // less than stretch.end if a vote said stop. Nothing is in flight afterwards.
-  // Throws CommError, and what `compute` throws.
+  // Runs the steps of `stretch` and returns the step after the last one run,
+  // which is less than stretch.end if a vote asked to stop. ENSURES: nothing is
+  // in flight afterwards. Throws CommError, and what `compute` throws.
   int run(const Program& program, const Stretch& stretch);
 
-  // Between stretches: the newest weights of a stage that this worker holds.
+  // The newest weights of a stage that this worker holds. REQUIRES: called
+  // between stretches.
   [[nodiscard]] const WeightsPtr& weights(int stage);
 
-  // This rank's share of the training state, between stretches of `program`.
-  // `lost` as in StateOrder.
+  // This rank's share of the training state. `lost` as in StateOrder. REQUIRES:
+  // called between stretches of `program`.
   [[nodiscard]] std::vector<StatePiece> state(const Program& program,
                                               int lost = kNone);
 
-  // After a failure: how many steps' votes this rank has read, and the last.
-  // Where updates wait for the vote, all ranks of the run had added up the
-  // gradients of these steps.
+  // After a failure: the number of steps whose votes this rank has read, and
+  // the last vote. If updates wait for the vote, all ranks had completed the
+  // all-reduces of these steps.
   [[nodiscard]] int votes_read() const { return votes_read_; }
   [[nodiscard]] const Ballot& last_vote() const { return vote_; }
-  // After a failure in step `steps` at the earliest: brings all stages to the
-  // state after so many steps; `vote` is that of the last of them.
+  // After a failure: applies missing updates, so that all stages are in the
+  // state after `steps` steps. `vote` is that of the last of them. REQUIRES:
+  // the failure happened in step `steps` or later.
   void finish_updates(const Program& program, int steps, const Ballot& vote);
 
   [[nodiscard]] const Recorder& recorder() const { return recorder_; }
   [[nodiscard]] Recorder& recorder() { return recorder_; }
-  // The most activations held at once, in D-ths of the model.
+  // Peak number of activations held, each of one D-th of the model.
   [[nodiscard]] double peak_activations() const { return peak_; }
 
  private:
@@ -88,7 +93,7 @@ class Worker {
   };
   struct Versions {
     WeightsPtr newest;
-    WeightsPtr previous;  // only where forwards are one update behind
+    WeightsPtr previous;  // set if forwards use weights one update old
     int number = 0;       // updates seen by `newest`
   };
   struct OpenSum {
@@ -97,7 +102,7 @@ class Worker {
   };
   struct OpenGather {
     CollectiveId id;
-    int stage;  // whose update began it
+    int stage;  // stage whose update started the gather
   };
 
   void run_rounds();
@@ -127,7 +132,7 @@ class Worker {
   template <class Compute>
   auto timed(const Action& action, int step, int version,
              const Compute& compute);
-  // Runs `wait`; a missed deadline is told in terms of the schedule.
+  // Runs `wait`; describes a missed deadline in terms of the schedule.
   template <class Wait>
   auto waiting(const Action& action, int step, const char* what,
                const Wait& wait) {
@@ -146,7 +151,7 @@ class Worker {
   WorkerOptions options_;
   Recorder recorder_;
 
-  const Program* program_ = nullptr;  // of the stretch being run
+  const Program* program_ = nullptr;  // program of the current stretch
   Stretch stretch_;
   std::map<int, Versions> versions_;  // by stage
   Shelf<Held> held_;                  // by (cell, step)

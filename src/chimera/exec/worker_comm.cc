@@ -1,4 +1,4 @@
-// What a worker does with others: messages, sums, gathers, the vote.
+// A worker's communication: messages, all-reduces, all-gathers, the vote.
 #include <algorithm>
 
 #include "chimera/exec/progress.h"
@@ -52,11 +52,12 @@ void Worker::send(const Action& action, int step) {
 void Worker::start_sum(const Action& action, int step) {
   const SumGroup& group = program_->schedule().groups[action.group];
   const NumberBuffer buffer = compute_.gradient(group);
-  // A group on one rank is local: its members are added up already.
+  // A group on one rank is local: its members are summed already.
   if (program_->members(action.group).size() == 1) return;
   const CollectiveId id{.group = action.group,
                         .number = std::max(action.micro, 0),
-                        .step = step + stretch_.offset};
+                        .step = step,
+                        .channel = stretch_.channel()};
   transport_.start_collective(id, program_->members(action.group), buffer);
   open_sums_.push_back({id, action});
 }
@@ -66,10 +67,9 @@ void Worker::finish_sum(const CollectiveId& id) {
       std::find_if(open_sums_.begin(), open_sums_.end(),
                    [&](const OpenSum& open) { return open.id == id; });
   if (sum == open_sums_.end()) return;
-  const int step = id.step - stretch_.offset;
-  const Span span = waiting(sum->action, step, "a gradient sum",
+  const Span span = waiting(sum->action, id.step, "a gradient sum",
                             [&] { return transport_.wait_collective(id); });
-  recorder_.collective(sum->action, step, span);
+  recorder_.collective(sum->action, id.step, span);
   open_sums_.erase(sum);
 }
 
@@ -77,22 +77,23 @@ void Worker::start_vote(int step) {
   while (!open_sums_.empty()) finish_sum(open_sums_.front().id);
   if (open_vote_) read_vote();
   Ballot ballot = compute_.ballot(step, stretch_.training);
-  // An evaluation is not cut short: the next training step asks again.
+  // Requests to stop are left to training steps: an evaluation always finishes.
   if (stretch_.training && options_.on_ballot) options_.on_ballot(ballot);
   ballot.busy_s = recorder_.take_busy_s();
   open_vote_ = step;
   vote_started_ = Clock::now();
-  transport_.start_vote(step + stretch_.offset, ballot);
+  transport_.start_vote({step, stretch_.channel()}, ballot);
 }
 
 // Every rank reads the vote at the same place of its list, so all stop after
-// the same step: this one where updates wait for the vote, else the next,
-// which is under way.
+// the same step: this one if updates wait for the vote, else the next one,
+// which is already running.
 void Worker::read_vote() {
   const int step = *open_vote_;
   open_vote_.reset();
-  vote_ = waiting({.op = Op::kN}, step, "the vote of all workers",
-                  [&] { return transport_.wait_vote(step + stretch_.offset); });
+  vote_ = waiting({.op = Op::kN}, step, "the vote of all workers", [&] {
+    return transport_.wait_vote({step, stretch_.channel()});
+  });
   recorder_.vote(step, {vote_started_, Clock::now()});
   if (stretch_.training) votes_read_ = step + 1;
   if (vote_.stop > 0) {
@@ -111,7 +112,8 @@ void Worker::gather_shards(const Action& action, int step) {
     const CollectiveId id{.kind = CollectiveId::Kind::kAllGather,
                           .group = group,
                           .number = std::max(action.micro, 0),
-                          .step = step + stretch_.offset};
+                          .step = step,
+                          .channel = stretch_.channel()};
     transport_.start_collective(id, members, buffer);
     open_gathers_.push_back({id, action.stage});
   }
@@ -134,7 +136,7 @@ void Worker::finish_gathers(
 }
 
 MessageId Worker::message_id(size_t index, int step) const {
-  return {static_cast<std::int64_t>(index), step + stretch_.offset};
+  return {static_cast<std::int64_t>(index), step, stretch_.channel()};
 }
 
 std::string Worker::name_of(int rank) const {

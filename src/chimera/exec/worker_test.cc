@@ -129,10 +129,10 @@ class GatherWatch final : public Transport {
     if (id.kind == CollectiveId::Kind::kAllGather) open_groups.erase(id.group);
     return inner_.wait_collective(id);
   }
-  void start_vote(int step, const Ballot& ballot) override {
-    inner_.start_vote(step, ballot);
+  void start_vote(const VoteId& id, const Ballot& ballot) override {
+    inner_.start_vote(id, ballot);
   }
-  Ballot wait_vote(int step) override { return inner_.wait_vote(step); }
+  Ballot wait_vote(const VoteId& id) override { return inner_.wait_vote(id); }
   void report_progress(std::uint64_t progress) override {
     inner_.report_progress(progress);
   }
@@ -337,8 +337,7 @@ TEST(Worker, EvaluationRunsForwardsOnlyAndTrainingGoesOn) {
           const Program train(schedule, transport.rank());
           const Program evaluate(evaluation, transport.rank());
           worker.run(train, {.end = 2});
-          worker.run(evaluate,
-                     {.end = 2, .training = false, .offset = 1 << 30});
+          worker.run(evaluate, {.end = 2, .training = false});
           worker.run(train, {.first = 2, .end = 4});
         });
     EXPECT_EQ(forwards, 2 * schedule.stages() * schedule.micros) << scheme;

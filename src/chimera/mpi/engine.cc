@@ -41,8 +41,8 @@ Engine::Engine(const MpiOptions& options, const Communicators& comms,
                                 monitor_.end_run(ending);
                               }}),
       votes_(wire_, comms.control(),
-             [this](int step, const Ballot& result) {
-               mailbox_.put_vote(step, result, {Clock::now(), Clock::now()});
+             [this](const VoteId& id, const Ballot& result) {
+               mailbox_.put_vote(id, result, {Clock::now(), Clock::now()});
              }),
       monitor_({.rank = comms.rank(),
                 .processes = processes(comms),
@@ -157,7 +157,7 @@ void Engine::begin(const StartCollective& start) {
 }
 
 void Engine::begin(const StartVote& vote) {
-  votes_.start(vote.step, vote.ballot);
+  votes_.start(vote.id, vote.ballot);
 }
 
 void Engine::begin(const Question& question) {

@@ -40,7 +40,7 @@ struct StartCollective {
   NumberBuffer buffer;
 };
 struct StartVote {
-  int step = 0;
+  VoteId id;
   Ballot ballot;
 };
 // Asks which rank a collective or the vote is waiting for.

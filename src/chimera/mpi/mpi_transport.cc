@@ -60,13 +60,13 @@ class MpiRank final : public MpiTransport {
     return *span;
   }
 
-  void start_vote(int step, const Ballot& ballot) override {
-    engine_.ask(StartVote{step, ballot});
+  void start_vote(const VoteId& id, const Ballot& ballot) override {
+    engine_.ask(StartVote{id, ballot});
   }
 
-  Ballot wait_vote(int step) override {
+  Ballot wait_vote(const VoteId& id) override {
     const std::optional<Ballot> result =
-        waiting([&] { return mailbox_.take_vote(step, deadline()); });
+        waiting([&] { return mailbox_.take_vote(id, deadline()); });
     if (!result) fail("a vote did not complete", missing(std::nullopt));
     return *result;
   }

@@ -30,8 +30,11 @@ VoteRounds::VoteRounds(Wire& wire, MPI_Comm comm, Done done)
   if (is_folded) rounds_.push_back({.peer = rank + 1, .receives = false});
 }
 
-void VoteRounds::start(int step, const Ballot& ballot) {
-  votes_.push_back({.step = step, .mine = ballot});
+// A fast rank may be one vote ahead of a slow one, so tags alternate.
+void VoteRounds::start(const VoteId& id, const Ballot& ballot) {
+  votes_.push_back(
+      {.id = id, .tag = is_odd_ ? kOddVoteTag : kEvenVoteTag, .mine = ballot});
+  is_odd_ = !is_odd_;
   begin_round(std::prev(votes_.end()));
 }
 
@@ -39,13 +42,11 @@ void VoteRounds::begin_round(std::list<Vote>::iterator vote) {
   if (vote->round == rounds_.size()) {
     const Vote done = *vote;
     votes_.erase(vote);
-    done_(done.step, done.mine);
+    done_(done.id, done.mine);
     return;
   }
   const Round& round = rounds_[vote->round];
-  // A fast rank may be one vote ahead of a slow one.
-  const MpiAddress peer{comm_, round.peer,
-                        vote->step % 2 == 0 ? kEvenVoteTag : kOddVoteTag};
+  const MpiAddress peer{comm_, round.peer, vote->tag};
   const auto done = [this, vote](const MPI_Status&) { message_done(vote); };
   vote->under_way = (round.sends ? 1 : 0) + (round.receives ? 1 : 0);
   if (round.receives) {

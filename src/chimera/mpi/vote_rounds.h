@@ -6,21 +6,21 @@
 #include <list>
 #include <vector>
 
-#include "chimera/comm/ballot.h"
+#include "chimera/comm/transport.h"
 #include "chimera/mpi/wire.h"
 
 namespace chimera {
 
 class VoteRounds {
  public:
-  using Done = std::function<void(int step, const Ballot& result)>;
+  using Done = std::function<void(const VoteId& id, const Ballot& result)>;
 
   VoteRounds(Wire& wire, MPI_Comm comm, Done done);
   VoteRounds(const VoteRounds&) = delete;
   VoteRounds& operator=(const VoteRounds&) = delete;
 
   // REQUIRES: this rank has read the result of the vote before.
-  void start(int step, const Ballot& ballot);
+  void start(const VoteId& id, const Ballot& ballot);
 
   // The rank that the current vote waits for; -1 if there is no vote.
   [[nodiscard]] int waits_for() const;
@@ -33,7 +33,8 @@ class VoteRounds {
     bool replaces = false;  // the received ballot is the result
   };
   struct Vote {
-    int step = 0;
+    VoteId id;
+    int tag = 0;
     std::size_t round = 0;
     int under_way = 0;
     Ballot mine;
@@ -49,6 +50,7 @@ class VoteRounds {
   Done done_;
   std::vector<Round> rounds_;  // the same in every vote
   std::list<Vote> votes_;      // under way: at most one
+  bool is_odd_ = false;        // whether the next vote is
 };
 
 }  // namespace chimera

@@ -8,9 +8,7 @@
 namespace chimera {
 
 Calibration::Calibration(Transport& transport, const CalibrateOptions& options)
-    : transport_(transport),
-      options_(options),
-      meeting_(transport, options.first_step) {
+    : transport_(transport), options_(options), meeting_(transport) {
   // Hosts may differ; how many ranks compute at once must not.
   options_.cores = static_cast<int>(meeting_.agree(options_.cores));
   options_.threads = static_cast<int>(meeting_.agree(options_.threads));
@@ -76,11 +74,8 @@ void Calibration::add(const LayerRounds& rounds) {
 
 void Calibration::measure_links() {
   if (transport_.size() < 2) return;
-  constexpr int kApart = 1000;
-  const std::vector<LinkSample> messages =
-      measure_messages(transport_, meeting_.reserve(kApart));
-  const std::vector<LinkSample> sums =
-      measure_sums(transport_, meeting_.reserve(kApart));
+  const std::vector<LinkSample> messages = measure_messages(transport_);
+  const std::vector<LinkSample> sums = measure_sums(transport_);
   if (transport_.rank() != 0) return;
   profile_.link = fit_link(messages);
   profile_.sum = fit_link(sums);

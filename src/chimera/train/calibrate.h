@@ -21,7 +21,6 @@ struct CalibrateOptions {
   int cores = 1;                   // of this host
   double memory_bytes = 0;         // of one rank; 0 = not known
   double seconds = 0.5;            // at least, for each kind of measurement
-  int first_step = 0;              // of its votes and messages
   std::string machine;             // its name
   std::string description;
   std::string source;  // how it was measured

@@ -12,11 +12,6 @@
 namespace chimera {
 namespace {
 
-// Steps that no training and no evaluation reaches.
-constexpr int kClockAtStart = (1 << 30) - 1;
-constexpr int kClockAtEnd = (1 << 30) - 2;
-constexpr int kEvents = (1 << 30) - 3;
-
 // Where the weights of a parameter are: in the first pipe of the first copy,
 // which speaks for all replicas.
 struct Home {
@@ -56,18 +51,18 @@ struct Exchange {
   MessageId question;
   MessageId answer;
 };
-Exchange exchange(std::int64_t number, int step) {
-  return {{2 * number, step}, {2 * number + 1, step}};
+Exchange exchange(std::int64_t number) {
+  const MessageId question{.index = 2 * number, .channel = Channel::kWeights};
+  return {question, next(question)};
 }
 
 class Reader final : public WeightReader {
  public:
   Reader(const TorchComputeOptions& options, Worker& worker,
-         Transport& transport, int step)
+         Transport& transport)
       : options_(options),
         worker_(worker),
         transport_(transport),
-        step_(step),
         directory_(find_homes(options)),
         asked_(transport.size()) {}
 
@@ -78,7 +73,7 @@ class Reader final : public WeightReader {
   [[nodiscard]] at::Tensor read(std::size_t parameter) override {
     const int owner = directory_.homes[parameter].rank;
     if (owner == transport_.rank()) return own(parameter);
-    const Exchange ids = exchange(asked_[owner]++, step_);
+    const Exchange ids = exchange(asked_[owner]++);
     transport_.post_receive(ids.answer, owner, [&] {
       return std::make_unique<TensorPayload>(
           at::empty(directory_.parameters[parameter].shape, options_.dtype));
@@ -90,7 +85,7 @@ class Reader final : public WeightReader {
   // On ranks other than 0.
   void serve() {
     for (std::int64_t number = 0;; ++number) {
-      const Exchange ids = exchange(number, step_);
+      const Exchange ids = exchange(number);
       const auto parameter =
           receive_value<std::int64_t>(transport_, ids.question, 0, [] {});
       if (parameter == kNoMore) return;
@@ -102,7 +97,7 @@ class Reader final : public WeightReader {
 
   void release_others() {
     for (int rank = 1; rank < transport_.size(); ++rank) {
-      ask(rank, exchange(asked_[rank], step_), kNoMore);
+      ask(rank, exchange(asked_[rank]), kNoMore);
     }
   }
 
@@ -121,7 +116,6 @@ class Reader final : public WeightReader {
   const TorchComputeOptions& options_;
   Worker& worker_;
   Transport& transport_;
-  int step_;
   Directory directory_;
   std::vector<std::int64_t> asked_;  // [rank]: questions so far
 };
@@ -129,28 +123,28 @@ class Reader final : public WeightReader {
 }  // namespace
 
 void read_weights(const TorchComputeOptions& options, Worker& worker,
-                  Transport& transport, int step,
+                  Transport& transport,
                   const std::function<void(WeightReader& reader)>& use) {
-  Reader reader(options, worker, transport, step);
+  Reader reader(options, worker, transport);
   if (transport.rank() != 0) return reader.serve();
   use(reader);
   reader.release_others();
 }
 
 TraceClock::TraceClock(Transport& transport)
-    : transport_(transport), first_(read(kClockAtStart)) {}
+    : transport_(transport), first_(read(Channel::kClockAtStart)) {}
 
-TraceClock::Reading TraceClock::read(int step) {
+TraceClock::Reading TraceClock::read(Channel channel) {
   using Seconds = std::chrono::duration<double>;
   const Clock::duration offset =
-      clock_offset(transport_, {.step = step, .machine = machine_id()});
+      clock_offset(transport_, {.channel = channel, .machine = machine_id()});
   return {.time = Seconds(Clock::now().time_since_epoch()).count(),
           .offset = Seconds(offset).count()};
 }
 
 // Between the two readings the lead is taken to grow evenly.
 std::vector<std::vector<Event>> TraceClock::gather(std::vector<Event> events) {
-  const Reading last = read(kClockAtEnd);
+  const Reading last = read(Channel::kClockAtEnd);
   const double growth =
       (last.offset - first_.offset) / (last.time - first_.time);
   for (Event& event : events) {
@@ -158,7 +152,7 @@ std::vector<std::vector<Event>> TraceClock::gather(std::vector<Event> events) {
       *time -= first_.offset + growth * (*time - first_.time);
     }
   }
-  return gather_values(transport_, events, kEvents);
+  return gather_values(transport_, events, {.channel = Channel::kEvents});
 }
 
 }  // namespace chimera

@@ -13,10 +13,10 @@
 
 namespace chimera {
 
-// All ranks call it, with the same `step`, which keeps its messages apart. On
-// rank 0 it calls `use`; the other ranks give what is read until that returns.
+// Calls `use` on rank 0; the other ranks serve what it reads until it returns.
+// All ranks call this.
 void read_weights(const TorchComputeOptions& options, Worker& worker,
-                  Transport& transport, int step,
+                  Transport& transport,
                   const std::function<void(WeightReader& reader)>& use);
 
 // A rank's clock against rank 0's, over a run. All ranks make and use it at
@@ -35,7 +35,7 @@ class TraceClock {
     double time = 0;    // of this rank's clock, s
     double offset = 0;  // its lead, s
   };
-  [[nodiscard]] Reading read(int step);
+  [[nodiscard]] Reading read(Channel channel);
 
   Transport& transport_;
   Reading first_;

@@ -4,36 +4,30 @@
 #pragma once
 
 #include <array>
-#include <utility>
 #include <vector>
 
-#include "chimera/comm/transport.h"
+#include "chimera/comm/exchange.h"
 #include "chimera/train/layer_bench.h"
 
 namespace chimera {
 
-// Where ranks wait for each other, at votes of their own steps.
+// Barriers between all ranks, at which one of them tells a number.
 class Meeting {
  public:
-  Meeting(Transport& transport, int first_step)
-      : transport_(transport), step_(first_step) {}
+  explicit Meeting(Transport& transport) : transport_(transport) {}
 
-  // A number that one rank has, on all ranks.
+  // Returns the number of rank `rank` on all ranks, once all have come.
   double agree(double number, int rank = 0) {
     const bool tells = transport_.rank() == rank;
-    transport_.start_vote(step_, {.loss = tells ? number : 0});
-    return transport_.wait_vote(step_++).loss;
-  }
-  // The first of so many steps, for somebody else.
-  [[nodiscard]] int reserve(int steps) {
-    return std::exchange(step_, step_ + steps);
+    return agree_on_sum(transport_, tells ? number : 0,
+                        {.step = step_++, .channel = Channel::kMeeting});
   }
   [[nodiscard]] int rank() const { return transport_.rank(); }
   [[nodiscard]] int size() const { return transport_.size(); }
 
  private:
   Transport& transport_;
-  int step_;
+  int step_ = 0;
 };
 
 // What is usual: of each round the mean, of the rounds the median.

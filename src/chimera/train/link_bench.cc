@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "chimera/base/median.h"
+#include "chimera/comm/exchange.h"
 #include "chimera/model/receive_buffers.h"
 #include "chimera/model/tensor_payload.h"
 
@@ -15,6 +16,7 @@ namespace chimera {
 namespace {
 
 constexpr int kRepeats = 15;
+constexpr int kPlay = 2;  // index of the first message after the barrier's
 constexpr std::int64_t kMessageNumbers[] = {256, 1 << 14, 1 << 17, 1 << 19,
                                             1 << 20};
 constexpr std::int64_t kSumNumbers[] = {1 << 14, 1 << 18, 1 << 21};
@@ -23,10 +25,9 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Everybody is here.
-void meet(Transport& transport, int step) {
-  transport.start_vote(step, {});
-  (void)transport.wait_vote(step);
+void barrier(Transport& transport, int step) {
+  (void)agree_on_sum(transport, 0,
+                     {.step = step, .channel = Channel::kLinkBench});
 }
 
 // Where receives go: used again, as in training.
@@ -60,8 +61,10 @@ std::vector<double> play(Transport& transport, std::int64_t numbers, int step) {
   std::vector<double> times;
   PayloadPtr ball = mail.fresh();
   for (int repeat = 0; repeat < kRepeats; ++repeat) {
-    const MessageId there{2 * repeat, step};
-    const MessageId back{2 * repeat + 1, step};
+    const MessageId there{.index = kPlay + 2 * repeat,
+                          .step = step,
+                          .channel = Channel::kLinkBench};
+    const MessageId back = next(there);
     if (transport.rank() == 0) {
       mail.post(back, 1);
       const Clock::time_point start = Clock::now();
@@ -102,10 +105,11 @@ LinkProfile fit_link(const std::vector<LinkSample>& samples) {
   return rr == 0 || (bb > 0 && b * b / bb > r * r / rr) ? bandwidth : latency;
 }
 
-std::vector<LinkSample> measure_messages(Transport& transport, int step) {
+std::vector<LinkSample> measure_messages(Transport& transport) {
   std::vector<LinkSample> samples;
+  int step = 0;
   for (const std::int64_t numbers : kMessageNumbers) {
-    meet(transport, step);
+    barrier(transport, step);
     if (transport.rank() < 2) {
       const std::vector<double> times = play(transport, numbers, step);
       if (!times.empty()) {
@@ -115,7 +119,7 @@ std::vector<LinkSample> measure_messages(Transport& transport, int step) {
     }
     ++step;
   }
-  meet(transport, step);
+  barrier(transport, step);
   return samples;
 }
 
@@ -130,8 +134,9 @@ std::vector<std::vector<int>> bench_groups(int ranks) {
   return groups;
 }
 
-std::vector<LinkSample> measure_sums(Transport& transport, int step) {
+std::vector<LinkSample> measure_sums(Transport& transport) {
   std::vector<LinkSample> samples;
+  int step = 0;
   const std::vector<std::vector<int>> groups = bench_groups(transport.size());
   for (std::size_t group = 0; group < groups.size(); ++group) {
     const double ranks = static_cast<double>(groups[group].size());
@@ -139,9 +144,11 @@ std::vector<LinkSample> measure_sums(Transport& transport, int step) {
       const at::Tensor values = at::zeros({numbers});
       std::vector<double> times;
       for (int repeat = 0; repeat < kRepeats; ++repeat) {
-        meet(transport, step);
+        barrier(transport, step);
         if (transport.rank() < static_cast<int>(ranks)) {
-          const CollectiveId id{.group = static_cast<int>(group), .step = step};
+          const CollectiveId id{.group = static_cast<int>(group),
+                                .step = step,
+                                .channel = Channel::kLinkBench};
           const Clock::time_point start = Clock::now();
           transport.start_collective(
               id, groups[group],
@@ -159,7 +166,7 @@ std::vector<LinkSample> measure_sums(Transport& transport, int step) {
                          .seconds = median(times)});
     }
   }
-  meet(transport, step);
+  barrier(transport, step);
   return samples;
 }
 

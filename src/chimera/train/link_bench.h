@@ -20,17 +20,14 @@ struct LinkSample {
 // is below 0.
 [[nodiscard]] LinkProfile fit_link(const std::vector<LinkSample>& samples);
 
-// All ranks call these together, and rank 0 has the result; `step` and the
-// thousand numbers after it keep their messages apart from all others.
+// All ranks call these together, and rank 0 has the result.
 
 // Between ranks 0 and 1, there and back. REQUIRES: two ranks at least.
-[[nodiscard]] std::vector<LinkSample> measure_messages(Transport& transport,
-                                                       int step);
+[[nodiscard]] std::vector<LinkSample> measure_messages(Transport& transport);
 
 // Of the first 2, 4, ... ranks, and of all: the groups of the transport by
 // number, as bench_groups() gives them.
-[[nodiscard]] std::vector<LinkSample> measure_sums(Transport& transport,
-                                                   int step);
+[[nodiscard]] std::vector<LinkSample> measure_sums(Transport& transport);
 [[nodiscard]] std::vector<std::vector<int>> bench_groups(int ranks);
 
 }  // namespace chimera

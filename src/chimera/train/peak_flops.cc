@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "chimera/comm/exchange.h"
+
 namespace chimera {
 
 double measure_peak_flops(int threads) {
@@ -32,13 +34,12 @@ double measure_peak_flops(int threads) {
   return best;
 }
 
-double sum_of_peaks(Transport& transport, int first_step,
+double sum_of_peaks(Transport& transport,
                     const std::function<double()>& measure) {
-  transport.start_vote(first_step, {});
-  (void)transport.wait_vote(first_step);  // all ranks are here
-  const double mine = measure();
-  transport.start_vote(first_step + 1, {.loss = mine});
-  return transport.wait_vote(first_step + 1).loss;
+  const MessageId barrier{.channel = Channel::kMeeting};
+  const MessageId sum{.step = 1, .channel = Channel::kMeeting};
+  (void)agree_on_sum(transport, 0, barrier);
+  return agree_on_sum(transport, measure(), sum);
 }
 
 }  // namespace chimera

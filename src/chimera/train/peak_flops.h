@@ -13,9 +13,8 @@ namespace chimera {
 [[nodiscard]] double measure_peak_flops(int threads);
 
 // The sum over all ranks of what `measure` finds while all of them measure:
-// they may share cores. All ranks call it. Takes the votes of `first_step` and
-// of the step after it.
-[[nodiscard]] double sum_of_peaks(Transport& transport, int first_step,
+// they may share cores. All ranks call it.
+[[nodiscard]] double sum_of_peaks(Transport& transport,
                                   const std::function<double()>& measure);
 
 }  // namespace chimera

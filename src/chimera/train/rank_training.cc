@@ -17,18 +17,6 @@
 #include "chimera/train/replicas.h"
 
 namespace chimera {
-namespace {
-
-// Keeps the messages of evaluations apart from those of training.
-constexpr int kEvaluationOffset = 1 << 30;
-// And those that bring everything to rank 0 (collect.h) from both.
-constexpr int kPeaks = kEvaluationOffset - 10;
-constexpr int kWeights = kEvaluationOffset - 11;
-constexpr int kReplanned = kEvaluationOffset - 12;
-// Of comparisons: one for each step, downwards.
-constexpr int kReplicas = -(1 << 30);
-
-}  // namespace
 
 // What a rank runs: the schedule, and its forwards for evaluations.
 struct RankTraining::Programs {
@@ -135,8 +123,8 @@ int RankTraining::run_steps() {
     if (is_evaluated(step) && !bad_ && !stopped_) evaluate(step);
     tell();
     if (is_compared(step)) {
-      compare_replicas({*options_, programs_->training, step, kReplicas - step},
-                       worker_, transport_);
+      compare_replicas({*options_, programs_->training, step}, worker_,
+                       transport_);
       last_vote_ = Clock::now();
     }
     if (is_saved(step)) {
@@ -220,8 +208,8 @@ Schedule RankTraining::replan() {
   }
   const auto patience =
       std::chrono::duration<double>(setup_.config.run.timeout_s) / 4;
-  const std::string order =
-      spread_text(transport_, std::move(text), patience, kReplanned);
+  const std::string order = broadcast_text(
+      transport_, std::move(text), patience, {.channel = Channel::kReplan});
   if (transport_.rank() == 0) observer_.on_replan(next);
   last_vote_ = Clock::now();
   return parse_schedule(order, "the planned order").value();
@@ -249,10 +237,8 @@ void RankTraining::evaluate(int steps_done) {
   evaluating_ = true;
   evaluation_loss_ = 0;
   const int batches = evaluation_steps();
-  worker_.run(programs_->evaluation, {.end = batches,
-                                      .training = false,
-                                      .offset = kEvaluationOffset,
-                                      .after = steps_done});
+  worker_.run(programs_->evaluation,
+              {.end = batches, .training = false, .after = steps_done});
   evaluating_ = false;
   last_vote_ = Clock::now();
   if (report_) {
@@ -342,7 +328,7 @@ void RankTraining::collect_rest(TrainOutcome& outcome) {
       std::vector<double>{worker_.peak_activations(),
                           static_cast<double>(compute_.peak_bytes()),
                           has_finite_weights() ? 1.0 : 0.0},
-      kPeaks);
+      {.channel = Channel::kPeaks});
   for (const std::vector<double>& of_rank : all) {
     outcome.peaks.push_back(of_rank[0]);
     outcome.peak_bytes.push_back(of_rank[1]);
@@ -356,15 +342,14 @@ void RankTraining::collect_rest(TrainOutcome& outcome) {
 }
 
 void RankTraining::collect_weights(TrainOutcome& outcome) {
-  read_weights(
-      *options_, worker_, transport_, kWeights, [&](WeightReader& reader) {
-        if (outcome.bad) return;
-        if (observer_.take_weights(outcome, reader)) return;
-        const auto& parameters = reader.parameters();
-        for (std::size_t i = 0; i < parameters.size(); ++i) {
-          outcome.weights.push_back({parameters[i].name, reader.read(i)});
-        }
-      });
+  read_weights(*options_, worker_, transport_, [&](WeightReader& reader) {
+    if (outcome.bad) return;
+    if (observer_.take_weights(outcome, reader)) return;
+    const auto& parameters = reader.parameters();
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      outcome.weights.push_back({parameters[i].name, reader.read(i)});
+    }
+  });
 }
 
 }  // namespace chimera

@@ -63,7 +63,8 @@ void compare_replicas(const ReplicaCheck& check, Worker& worker,
     mine.push_back(
         {stage, hash_of_stage(check, stage, *worker.weights(stage))});
   }
-  const auto all = gather_values(transport, mine, check.message);
+  const auto all = gather_values(
+      transport, mine, {.step = check.step, .channel = Channel::kReplicas});
   if (transport.rank() != 0) return;
   const std::string found = differences(check.program.schedule(), all);
   if (found.empty()) return;

@@ -20,8 +20,7 @@ class ReplicaError : public std::runtime_error {
 struct ReplicaCheck {
   const TorchComputeOptions& options;
   const Program& program;
-  int step = 0;     // steps done
-  int message = 0;  // a step that no other message has
+  int step = 0;  // steps done
 };
 
 // All ranks call it. On rank 0 throws ReplicaError, which names the stages and

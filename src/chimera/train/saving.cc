@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -13,6 +14,12 @@
 #include "chimera/train/optimizers.h"
 
 namespace chimera {
+namespace {
+
+// Messages of one save. kParts and the index after it belong to agree().
+enum SaveMessage { kParts = 0, kCommitted = 2 };
+
+}  // namespace
 
 Saving::Saving(const RunSetup& setup, const StartPoint& start,
                Transport& transport, TrainObserver& observer)
@@ -84,36 +91,19 @@ void Saving::finish() {
     saver_.settle(have_all_written(written));
   }
   tell(/*wait=*/true);
-  wait_for_rank_0(kCommitted, true);
+  // A commit may take minutes, too, on a slow disk.
+  (void)broadcast_value(
+      transport_, 1,
+      {.index = kCommitted, .step = last_step_, .channel = Channel::kSave});
 }
 
 // Disks differ, and a part may take minutes longer than another: all wait for
-// all, so that nobody's deadline passes in the step that follows.
+// all, so that no rank misses its deadline in the step that follows.
 bool Saving::have_all_written(bool mine) {
-  const MessageId part = message(kPart);
-  if (transport_.rank() != 0) {
-    transport_.send(part, 0, to_payload(mine ? 1 : 0));
-    return wait_for_rank_0(kAllWritten, false);
-  }
-  bool all = mine;
-  for (int rank = 1; rank < transport_.size(); ++rank) {
-    const auto tell = [&] { observer_.on_late({rank, last_step_}); };
-    all = receive_value<int>(transport_, part, rank, tell) == 1 && all;
-  }
-  return wait_for_rank_0(kAllWritten, all);
-}
-
-// What rank 0 says, on every rank, however long rank 0 takes to say it. A
-// commit may take minutes, too, on a slow disk.
-bool Saving::wait_for_rank_0(Message what, bool says) {
-  const MessageId id = message(what);
-  if (transport_.rank() != 0) {
-    return receive_value<int>(transport_, id, 0, [] {}) == 1;
-  }
-  for (int rank = 1; rank < transport_.size(); ++rank) {
-    transport_.send(id, rank, to_payload(says ? 1 : 0));
-  }
-  return says;
+  const auto on_late = [&](int rank) { observer_.on_late({rank, last_step_}); };
+  return agree(transport_, mine ? 1 : 0,
+               {.index = kParts, .step = last_step_, .channel = Channel::kSave},
+               std::bit_and<>(), on_late) == 1;
 }
 
 Manifest manifest_head(const RunSetup& setup, const StartPoint& start,

@@ -40,17 +40,9 @@ class Saving {
   [[nodiscard]] bool has_failed() const { return has_failed_; }
 
  private:
-  // Messages of one save.
-  enum Message { kPart, kAllWritten, kCommitted };
-
   void note_part();
   void tell(bool wait);
   [[nodiscard]] bool have_all_written(bool mine);
-  bool wait_for_rank_0(Message what, bool says);
-  // Negative steps belong to nobody else, and each save has its own.
-  [[nodiscard]] MessageId message(Message what) const {
-    return {what, -1 - last_step_};
-  }
 
   const RunSetup& setup_;
   const StartPoint& start_;

@@ -22,22 +22,6 @@
 namespace chimera {
 namespace {
 
-// Beyond the steps of training, evaluation and what brings results together.
-constexpr int kExitCodeStep = (1 << 30) - 20;
-
-// All ranks end with rank 0's code, once it has written what is to be written.
-// That may take its time; if rank 0 is lost meanwhile, the transport says so.
-ExitCode agree_on(ExitCode code, Transport& transport) {
-  const MessageId id{0, kExitCodeStep};
-  if (transport.rank() == 0) {
-    for (int rank = 1; rank < transport.size(); ++rank) {
-      transport.send(id, rank, to_payload(static_cast<int>(code)));
-    }
-    return code;
-  }
-  return static_cast<ExitCode>(receive_value<int>(transport, id, 0, [] {}));
-}
-
 class RankRun final : EndingHandler {
  public:
   RankRun(MpiSession& session, Signals& signals, Admission admission,
@@ -74,7 +58,7 @@ class RankRun final : EndingHandler {
   Flights flights_;
   ExitReport report_;
   SurvivorSave survivors_;
-  // The transport, once it is made.
+  // The transport, once it exists.
   std::atomic<MpiTransport*> at_work_ = nullptr;
 };
 
@@ -117,8 +101,8 @@ void RankRun::say_binding() const {
                   setup().threads, cores));
 }
 
-// A launcher's SIGTERM may mean that a peer is dead, and that it will kill this
-// process soon.
+// A launcher's SIGTERM may mean that a peer is dead and that this process will
+// be killed soon.
 void RankRun::on_terminate(int sender) {
   MpiTransport* transport = at_work_;
   if (transport == nullptr) {
@@ -169,11 +153,10 @@ void RankRun::leave(FailureKind kind) {
   report_.leave(exit_code_of(kind));
 }
 
-// All ranks at the same time: they may share cores.
+// All ranks measure at the same time, because they may share cores.
 double RankRun::measure_peak() {
   if (setup().is_emulated()) return 0;
-  constexpr int kFirstVote = (1 << 30) - 32;  // beyond the steps of training
-  return sum_of_peaks(*at_work_, kFirstVote,
+  return sum_of_peaks(*at_work_,
                       [this] { return measure_peak_flops(setup().threads); });
 }
 
@@ -218,10 +201,13 @@ RunEnd RankRun::run() {
   try {
     end = train();
     report_.settle();
-    end.code = agree_on(end.code, *transport);
+    // Rank 0 has written everything by then.
+    end.code =
+        broadcast_value(*transport, end.code, {.channel = Channel::kExit});
   } catch (const std::exception& error) {
-    transport->abort(error.what());    // ends the process
-    survivors_.give_up(error.what());  // unless the run was to be saved first
+    transport->abort(error.what());  // ends the process
+    // reached only if survivors save the run first
+    survivors_.give_up(error.what());
     SurvivorSave::wait_for_the_end();
   }
   const Watchdog watchdog("leaving the run", deadline_, observer_);
