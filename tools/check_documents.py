@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Checks error codes, links and paths in the documents.
+"""Checks error codes, configuration keys, links and paths in the documents.
 
 Every code in the sources must be in docs/errors.md and the other way round,
-in the section of its kind; every relative link must lead to a file; every path
+in the section of its kind; likewise every key of a run.toml in
+docs/configuration.md; every relative link must lead to a file; every path
 that ARCHITECTURE.md names must exist.
 """
 import pathlib
@@ -57,6 +58,23 @@ def kind_problems():
                        f"DiagnosticKind::{needed or 'kUsage'}")
 
 
+def key_problems():
+    """docs/configuration.md has one row for each key of config/keys.cc."""
+    in_sources = [".".join(key) for key in re.findall(
+        r'^ +\{"(\w+)", "(\w+)",',
+        (ROOT / "src/chimera/config/keys.cc").read_text(), re.M)]
+    rows = re.findall(r"^\| `(\w+\.\w+)` \|",
+                      (ROOT / "docs/configuration.md").read_text(), re.M)
+    if not in_sources:
+        yield "src/chimera/config/keys.cc: no key was found"
+    for key in sorted(set(in_sources) - set(rows)):
+        yield f"docs/configuration.md: {key} is missing"
+    for key in sorted(set(rows) - set(in_sources)):
+        yield f"docs/configuration.md: {key} is not a key"
+    for key in sorted({key for key in rows if rows.count(key) > 1}):
+        yield f"docs/configuration.md: {key} is there twice"
+
+
 def link_problems():
     for document in documents():
         for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)",
@@ -80,8 +98,8 @@ def ascii_problems():
 
 
 def main():
-    found = [*code_problems(), *kind_problems(), *link_problems(), *path_problems(),
-             *ascii_problems()]
+    found = [*code_problems(), *kind_problems(), *key_problems(),
+             *link_problems(), *path_problems(), *ascii_problems()]
     for problem in found:
         print(problem, file=sys.stderr)
     return 1 if found else 0
