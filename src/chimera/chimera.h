@@ -1,6 +1,7 @@
 // The public interface of Chimera's library. Start here: each header below does
-// one thing, and they are listed in the order in which data passes through them.
-// docs/library.md shows how to build with the package and says what is stable.
+// one thing, and they are listed in the order in which data passes through
+// them. docs/library.md shows how to build with the package and says what is
+// stable.
 //
 //   schedule/scheme.h     make_schedule(): a ScheduleSpec becomes a Schedule
 //   schedule/validate.h   validate(): proves a schedule, or lists all mistakes

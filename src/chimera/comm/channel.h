@@ -17,7 +17,7 @@ enum class Channel : std::uint8_t {
   kWeights,   // trained weights, to rank 0
   kReplicas,  // hashes of weights, to rank 0
   kReplan,    // a new order, from rank 0
-  kSave,  // progress of a checkpoint
+  kSave,      // progress of a checkpoint
   kExit,      // the exit code, from rank 0
   kMeeting,   // barriers and numbers of measurements
   kLinkBench,
