@@ -61,7 +61,7 @@ def kind_problems():
 def key_problems():
     """docs/configuration.md has one row for each key of config/keys.cc."""
     in_sources = [".".join(key) for key in re.findall(
-        r'^ +\{"(\w+)", "(\w+)",',
+        r'^ +(?:path_key\()?\{"(\w+)", "(\w+)",',
         (ROOT / "src/chimera/config/keys.cc").read_text(), re.M)]
     rows = re.findall(r"^\| `(\w+\.\w+)` \|",
                       (ROOT / "docs/configuration.md").read_text(), re.M)
