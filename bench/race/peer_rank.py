@@ -155,6 +155,7 @@ def run_block(contestant, first, steps):
     end = time.monotonic()
     gc.enable()
     return {"start": start, "end": end, "peak_kib": peak_kib(),
+            "trace": getattr(contestant, "trace", lambda: None)(),
             "losses": [float(torch.stack(of_step).detach().mean())
                        for of_step in losses if of_step]}
 

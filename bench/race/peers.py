@@ -39,10 +39,14 @@ class PeerGroup:
         except EOFError as error:
             raise RuntimeError(f"{self.name}: a rank has died") from error
 
-    def run(self, steps):
+    def ask(self, steps):
+        """Run a block of steps; what every rank has to say about it."""
         for pipe in self.pipes:
             pipe.send(steps)
-        ranks = [self.receive(pipe) for pipe in self.pipes]
+        return [self.receive(pipe) for pipe in self.pipes]
+
+    def run(self, steps):
+        ranks = self.ask(steps)
         told = [rank["losses"] for rank in ranks if rank["losses"]]
         return Block(
             seconds=(max(rank["end"] for rank in ranks)

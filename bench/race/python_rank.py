@@ -38,11 +38,11 @@ class EmulatedLayer(nn.Module):
     def __init__(self, seconds):
         super().__init__()
         self.seconds = seconds
-        self.weight = nn.Parameter(torch.ones(1))
+        self.weight = nn.Parameter(torch.zeros(1))
 
     def forward(self, x):
         end = time.monotonic() + self.seconds
-        x = SplitWait.apply(x * self.weight, self.seconds,
+        x = SplitWait.apply(x + self.weight, self.seconds,
                             chimera.torch.weight_grad_queue())
         wait_until(end)
         return x
@@ -68,6 +68,10 @@ class Pipeline:
         parameters = list(self.pipe.parameters())
         self.optimizer = (make_optimizer(parameters, task.lr) if batches.is_real
                           else torch.optim.SGD(parameters, lr=0.0))
+
+    def trace(self):
+        """The events of the last step."""
+        return self.pipe.trace()
 
     def step(self, step):
         inputs, targets, _ = self.batches.of_step(step)

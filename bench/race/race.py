@@ -96,6 +96,11 @@ class Race:
         self.sections.append("### The runtime alone: empty compute, threads, "
                              "per action\n\n" + table)
         print(self.sections[-1], flush=True)
+        import python_overhead  # needs the Python package
+
+        self.tell("overhead of Python")
+        self.sections.append(python_overhead.section(overhead.rows(table)))
+        print(self.sections[-1], flush=True)
 
     def write(self, command, load):
         seconds = time.monotonic() - self.start

@@ -30,7 +30,8 @@ class Ranks:
         self.processes, self.pipes = [], []
         for rank in range(job.ranks):
             ours, theirs = CONTEXT.Pipe(duplex=False)
-            process = CONTEXT.Process(target=run, args=(job, rank, port, theirs))
+            process = CONTEXT.Process(target=run,
+                                      args=(job, rank, port, theirs))
             process.start()
             theirs.close()
             self.processes.append(process)
@@ -73,7 +74,8 @@ if os.environ.get("CHIMERA_GRID") == "full":
              Job("die", 4, 3, "chimera", 60), Job("die", 4, 3, "zb-h1", 60)]
 
 
-@pytest.mark.parametrize("job", JOBS, ids=lambda job: f"{job.kind}-{job.scheme}")
+@pytest.mark.parametrize("job", JOBS,
+                         ids=lambda job: f"{job.kind}-{job.scheme}")
 def test_the_others_are_told(job):
     with Ranks(job) as ranks:
         reports = [ranks.report(rank) for rank in range(job.ranks)

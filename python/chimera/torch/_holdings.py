@@ -13,14 +13,19 @@ from chimera.torch._rank import Stage
 
 
 def named_modules(stages: dict[int, Stage]
-             ) -> list[tuple[str, torch.nn.Module]]:
+                  ) -> list[tuple[str, torch.nn.Module]]:
+    """The modules of some stages, each with the prefix of its names in the
+    whole model."""
     return [(prefix_of(layer, stage.first + offset), layer)
             for stage in stages.values()
             for offset, layer in enumerate(stage.layers)
             if isinstance(layer, torch.nn.Module)]
 
 
-def named_parameters(layer: Any, index: int) -> list[tuple[str, torch.nn.Parameter]]:
+def named_parameters(layer: Any,
+                     index: int) -> list[tuple[str, torch.nn.Parameter]]:
+    """The parameters of layer number `index` by their names in the whole
+    model, tied ones under each of their names."""
     if not isinstance(layer, torch.nn.Module):
         return []
     return [(prefix_of(layer, index) + name, each) for name, each
@@ -28,7 +33,7 @@ def named_parameters(layer: Any, index: int) -> list[tuple[str, torch.nn.Paramet
 
 
 def deal(model: LayerList, held: list[list[int]],
-          copies: bool) -> list[dict[int, Stage]]:
+         copies: bool) -> list[dict[int, Stage]]:
     """The stages of each rank. Threads that hold the same stage need copies of
     its weights; the first one uses the caller's."""
     dealt = []

@@ -184,12 +184,12 @@ class Rank:
 
     def _check(self, stage: int, outputs: tuple[torch.Tensor, ...]) -> None:
         expected = self._boundaries[stage]
-        found = boundary_of(outputs)
-        same = len(found) == len(expected) and all(
-            a.shape == b.shape and a.dtype == b.dtype
-            for a, b in zip(found, expected))
+        same = len(outputs) == len(expected) and all(
+            each.shape == spec.shape and each.dtype == spec.dtype
+            for each, spec in zip(outputs, expected))
         if not same:
             layer = self.stages[stage].first + len(self.stages[stage].layers)
+            found = boundary_of(outputs)
             raise ValueError(
                 f"layer {layer - 1} returned {_listed(found)}, but "
                 f"{_listed(expected)} when shapes were determined: for one "

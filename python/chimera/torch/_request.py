@@ -13,7 +13,8 @@ from chimera._schedule import Schedule, schedule as make_schedule
 
 
 def find_ranks(process_group: dist.ProcessGroup | None, workers: int | None
-                ) -> tuple[dist.ProcessGroup | None, int]:
+               ) -> tuple[dist.ProcessGroup | None, int]:
+    """The process group, or None for threads, and the number of ranks."""
     if workers is not None:
         if process_group is not None:
             raise refuse("E801", "process_group and workers",
@@ -38,7 +39,8 @@ def find_ranks(process_group: dist.ProcessGroup | None, workers: int | None
 
 
 def find_schedule(schedule: str | Schedule, micros: int | None, width: int,
-                   num_ranks: int) -> Schedule:
+                  num_ranks: int) -> Schedule:
+    """The schedule that was given or named; raises if it does not fit."""
     if isinstance(schedule, str):
         if micros is None:
             raise refuse("E802", "micros", "is missing",
