@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Sequence
+from typing import Any, Iterator, Sequence
 
 from chimera import _core
 from chimera._schedule import Schedule, schedule
@@ -51,9 +51,10 @@ class PlanReport:
 
     @property
     def best(self) -> Plan:
+        """The fastest plan that fits the memory."""
         return self.plans[0]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Plan]:
         return iter(self.plans)
 
     def __len__(self) -> int:
@@ -74,7 +75,8 @@ def plan(model: str | os.PathLike[str], *, workers: int, batch: int,
     model: a run.toml, or a preset such as "gpt2-64".
     workers: number of workers (width x depth).
     batch: samples per step, over all copies.
-    memory: memory of one worker: "16GB", "15GiB" or bytes (default: the profile's).
+    memory: memory of one worker: "16GB", "15GiB" or bytes (default: the
+        profile's).
     profile: a profile.toml, or "p100" (default), "v100", "rtx3090".
     schemes: consider only these (default: every synchronous one).
     model_of: performance model: "simulate", or "paper" for the paper's formula.

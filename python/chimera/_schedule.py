@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from chimera import _core
 from chimera._error import Diagnostic
@@ -15,14 +15,18 @@ class Scheme(NamedTuple):
 
     name: str
     alias: str
+    """Another name for it; may be empty."""
     summary: str
     legal: str
+    """The depths and numbers of micro-batches that it allows."""
     makespan: str
     """Closed form, with messages and sums that take no time."""
     peak_activations: str
     """In D-ths of the model."""
     weight_copies: str
+    """Copies of the weights, or versions of them, over all workers."""
     synchronous: bool
+    """False if updates do not wait for the whole mini-batch."""
 
 
 class Schedule:
@@ -47,6 +51,7 @@ class Schedule:
 
     @property
     def scheme(self) -> str:
+        """Name of the scheme, as in ``schemes()``."""
         return self._core.scheme
 
     @property
@@ -154,7 +159,7 @@ class Schedule:
     def __hash__(self) -> int:
         return hash(self.to_json())
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return Schedule._from_json, (self.to_json(),)
 
     @staticmethod

@@ -15,7 +15,9 @@ class WorkerStats(NamedTuple):
     """Times and memory of one worker of one copy."""
 
     busy: float
+    """Time in compute."""
     idle: float
+    """The rest of the makespan."""
     first: float
     """Start of its first compute."""
     last: float
@@ -35,6 +37,7 @@ class Simulation:
 
     @property
     def makespan(self) -> float:
+        """Time from the first action to the end of the last."""
         return self._core.makespan
 
     @property
@@ -59,14 +62,16 @@ class Simulation:
 
     @property
     def workers(self) -> list[WorkerStats]:
+        """Times and memory of each worker."""
         return [WorkerStats(*each) for each in self._core.workers()]
 
     @property
     def trace(self) -> numpy.ndarray:
-        """Every event, as a structured array; see ``chimera._trace``.
+        """Every event, as a structured numpy array in order of time.
 
         Fields: op, worker, pipe, stage, micro, part, step, peer, group,
-        cause, start, end. Imports numpy.
+        cause, start, end. op is the action's name ("F", "B", "SF", ...), cause
+        the row whose end this one waited for; -1 where there is none.
         """
         return to_array(self._core.trace())
 

@@ -24,9 +24,13 @@ def model(name, seed=7):
     if name == "llama":
         return transformers.LlamaForCausalLM(
             transformers.LlamaConfig(**LLAMA))
-    if name == "mistral":
-        return transformers.MistralForCausalLM(
-            transformers.MistralConfig(**LLAMA, sliding_window=None))
+    if name in ("mistral", "mistral_sliding"):
+        return transformers.MistralForCausalLM(transformers.MistralConfig(
+            **LLAMA, sliding_window=3 if "sliding" in name else None))
+    if name == "qwen2_sliding":  # in every block but the first two
+        return transformers.Qwen2ForCausalLM(transformers.Qwen2Config(
+            **LLAMA, use_sliding_window=True, sliding_window=3,
+            max_window_layers=2))
     if name == "qwen2":
         return transformers.Qwen2ForCausalLM(transformers.Qwen2Config(**LLAMA))
     assert name == "qwen3"

@@ -21,7 +21,8 @@ def make(model):
         return (layers, torch.nn.functional.mse_loss,
                 models.image_batches(STEPS), torch.nn.ModuleList(layers))
     if model in ("tied", "untied"):
-        layers = models.language_model(tied=model == "tied", frozen=model != "tied")
+        layers = models.language_model(tied=model == "tied",
+                                       frozen=model != "tied")
         return (layers, models.tokens_loss, models.token_batches(STEPS),
                 torch.nn.ModuleList(layers))
     import hf_models

@@ -1,5 +1,7 @@
 """Error messages of wrong requests."""
 
+import sys
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -27,6 +29,9 @@ def pipeline(layers=None, loss_fn=mse, **options):
     ({"workers": 2, "schedule": "nonsense", "micros": 2}, "nonsense"),
     ({"workers": 2, "layers": [torch.nn.Linear(4, 4), "x"], "micros": 2},
      "layer 1 is a str"),
+    ({"workers": 3, "micros": 4}, "depth = 3 must be even"),
+    ({"workers": 2, "layers": torch.nn.Linear(4, 4), "micros": 2},
+     "layers is a Linear.*list"),
 ])
 def test_requests(options, text):
     with pytest.raises(chimera.Error, match=text):
@@ -68,6 +73,16 @@ def test_outputs_that_are_not_tensors(bad, text):
                     workers=2, micros=2, schedule="1f1b", cut=[0, 2])
     with pytest.raises(TypeError, match=text):
         pipe.step(torch.randn(4, 4), torch.randn(4, 4))
+
+
+def test_an_error_names_its_layer():
+    pipe = pipeline([torch.nn.Linear(4, 4), lambda x, mask: x], workers=2,
+                    micros=2, schedule="1f1b")
+    with pytest.raises(TypeError, match="mask") as caught:
+        pipe.step(torch.randn(4, 4), torch.randn(4, 4))
+    if sys.version_info >= (3, 11):
+        assert caught.value.__notes__ == [
+            "in layer 1 (function) of the pipeline"]
 
 
 def test_a_loss_that_is_no_number():

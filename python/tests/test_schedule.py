@@ -1,6 +1,10 @@
 """Compares the torch-free half with closed forms and with the program's output.
 """
 
+import ast
+import importlib.util
+import inspect
+import pathlib
 import pickle
 import subprocess
 import sys
@@ -8,6 +12,8 @@ import sys
 import pytest
 
 import chimera
+
+SOURCES = pathlib.Path(__file__).parents[1]
 
 
 def test_chimera_makespan_has_its_closed_form():
@@ -159,3 +165,48 @@ def test_import_needs_neither_torch_nor_numpy():
             "chimera.schedule('chimera', depth=2, micros=2).simulate()\n"
             "assert not {'torch', 'numpy'} & set(sys.modules)")
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def public_members(owner):
+    return [(name, member) for name, member in vars(owner).items()
+            if not name.startswith("_")]
+
+
+def test_everything_public_has_a_docstring():
+    packages = [chimera]
+    if importlib.util.find_spec("torch"):
+        packages.append(importlib.import_module("chimera.torch"))
+    for package in packages:
+        for name in package.__all__:
+            member = getattr(package, name)
+            assert member.__doc__, name
+            if not inspect.isclass(member) or issubclass(member, tuple):
+                continue
+            for of_class, each in public_members(member):
+                if callable(each) or isinstance(each, (property, staticmethod)):
+                    assert each.__doc__, f"{name}.{of_class}"
+
+
+@pytest.mark.parametrize("module", ["chimera._core", "chimera.torch._runtime"])
+def test_stubs_name_what_the_extension_has(module):
+    if module.startswith("chimera.torch"):
+        pytest.importorskip("torch")
+    stub = SOURCES / (module.replace(".", "/") + ".pyi")
+    listed = {}
+    for node in ast.parse(stub.read_text()).body:
+        if isinstance(node, ast.ClassDef):
+            listed[node.name] = {
+                each.name if isinstance(each, ast.FunctionDef)
+                else each.target.id for each in node.body}
+        elif isinstance(node, ast.FunctionDef):
+            listed[node.name] = None
+        elif isinstance(node, ast.AnnAssign):
+            listed[node.target.id] = None
+    extension = importlib.import_module(module)
+    assert {name for name, _ in public_members(extension)} == set(listed)
+    for name, members in listed.items():
+        if members is not None:
+            found = {each for each, _ in public_members(
+                getattr(extension, name))}
+            assert found == {each for each in members
+                             if not each.startswith("__")}, name

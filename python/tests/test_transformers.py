@@ -15,7 +15,7 @@ import models
 NAMES = ["gpt2", "bert", "llama", "mistral", "qwen2", "qwen3"]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, "mistral_sliding", "qwen2_sliding"])
 @pytest.mark.parametrize("masked", [False, True])
 def test_layers_compute_what_the_model_does(name, masked):
     model = hf_models.model(name)

@@ -16,11 +16,12 @@ class GradientBlock:
         self.parameters = parameters
         types = {parameter.dtype for parameter in parameters}
         if len(types) > 1 or not types <= {torch.float32, torch.float64}:
+            names = ", ".join(sorted(map(str, types)))
             raise refuse(
-                "E808", f"{where} trains parameters of {sorted(map(str, types))}",
-                "needs one type, float32 or float64, so that gradients add up",
-                "convert them; torch.autocast inside the layers computes in "
-                "bfloat16")
+                "E808", f"{where} trains parameters of {names}",
+                "but gradients are summed in one type, float32 or float64",
+                "convert the parameters; torch.autocast around the step "
+                "computes in bfloat16")
         size = sum(parameter.numel() for parameter in parameters)
         like = parameters[0] if parameters else torch.empty(0)
         # A stage without trained parameters has a buffer of one zero.

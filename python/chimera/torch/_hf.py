@@ -8,6 +8,7 @@ from the shape alone.
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, Callable
 
 import torch
@@ -77,24 +78,30 @@ class _Head(_Part):
         return self._head(self, hidden)
 
 
-def _causal_mask(config: Any, hidden: torch.Tensor,
-                 mask: torch.Tensor | None) -> torch.Tensor | None:
+def _causal_mask(config: Any, hidden: torch.Tensor, mask: torch.Tensor | None,
+                 slides: bool = False) -> torch.Tensor | None:
+    """The mask that transformers gives to a block. slides: attention is limited
+    to config.sliding_window tokens."""
     from transformers import masking_utils
 
-    length = hidden.shape[1]
-    positions = torch.arange(length, device=hidden.device)
-    arguments = {"config": config, "attention_mask": mask,
-                 "past_key_values": None,
-                 "position_ids": positions.unsqueeze(0)}
-    make = masking_utils.create_causal_mask
-    names = make.__code__.co_varnames[:make.__code__.co_argcount]
-    # The argument is inputs_embeds in transformers 5, input_embeds in 4.
-    arguments["inputs_embeds" if "inputs_embeds" in names
-              else "input_embeds"] = hidden
-    if "cache_position" in names:
-        arguments["cache_position"] = positions
-    return make(**{name: value for name, value in arguments.items()
+    make = (masking_utils.create_sliding_window_causal_mask if slides
+            else masking_utils.create_causal_mask)
+    positions = torch.arange(hidden.shape[1], device=hidden.device)
+    # Names differ between transformers 4 and 5.
+    values = {"config": config, "attention_mask": mask, "past_key_values": None,
+              "position_ids": positions.unsqueeze(0), "inputs_embeds": hidden,
+              "input_embeds": hidden, "cache_position": positions}
+    names = inspect.signature(make).parameters
+    return make(**{name: value for name, value in values.items()
                    if name in names})
+
+
+def _slides(config: Any, index: int) -> bool:
+    """Whether block number `index` attends to a sliding window only."""
+    kinds = getattr(config, "layer_types", None)
+    if kinds:
+        return kinds[index] == "sliding_attention"
+    return getattr(config, "sliding_window", None) is not None
 
 
 def _positions(hidden: torch.Tensor) -> torch.Tensor:
@@ -130,26 +137,20 @@ def _llama_like(model: nn.Module) -> list[nn.Module]:
     """Llama, Mistral, Qwen2 and Qwen3, which differ only inside their blocks.
     """
     config = model.config
-    kinds = getattr(config, "layer_types", None) or []
-    if "sliding_attention" in kinds or (
-            not kinds and getattr(config, "sliding_window", None)):
-        raise refuse("E812", f"{type(model).__name__} with sliding windows",
-                     "is not supported",
-                     "set config.sliding_window = None (and layer_types to "
-                     "full_attention) before the model is made")
 
     def embed(part: nn.Module, ids: torch.Tensor) -> torch.Tensor:
         return part.model.embed_tokens(ids)
 
     def block(index: int):
         rotary = model.model.rotary_emb  # has no parameters
+        slides = _slides(config, index)
 
         def call(part: nn.Module, hidden: torch.Tensor, mask: Any):
             positions = _positions(hidden)
             own = part.get_submodule(f"model.layers.{index}")
             return _first(own(
-                hidden, attention_mask=_causal_mask(config, hidden, mask),
-                position_ids=positions,
+                hidden, position_ids=positions,
+                attention_mask=_causal_mask(config, hidden, mask, slides),
                 position_embeddings=rotary(hidden, positions)))
         return call
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import Any, Sequence
 
 import torch
 
 from chimera import _core
 from chimera._error import Error, refuse
-from chimera.torch._rank import Stage
+from chimera.torch._rank import Layer, Stage
 
 
 def prefix_of(layer: Any, index: int) -> str:
@@ -25,9 +25,9 @@ def parameters_of(layer: Any) -> list[torch.nn.Parameter]:
 class LayerList:
     """All layers and the first layer of each stage."""
 
-    def __init__(self, layers: Sequence[Callable], num_stages: int,
+    def __init__(self, layers: Sequence[Layer], num_stages: int,
                  cut: Sequence[int] | None):
-        self.layers = list(layers)
+        self.layers = _listed(layers)
         _refuse_wrong_layers(self.layers, num_stages)
         self.cut = _checked_cut(cut, num_stages, self.layers)
         self.tied = self._find_tied(num_stages)
@@ -75,7 +75,17 @@ class LayerList:
         return tied
 
 
-def _refuse_wrong_layers(layers: list[Callable], num_stages: int) -> None:
+def _listed(layers: Sequence[Layer]) -> list[Layer]:
+    try:
+        return list(layers)
+    except TypeError:
+        raise refuse("E804", f"layers is a {type(layers).__name__}",
+                     "but a pipeline needs the list of its layers",
+                     "for example list(model.children()), or from_transformers"
+                     ) from None
+
+
+def _refuse_wrong_layers(layers: list[Layer], num_stages: int) -> None:
     for index, layer in enumerate(layers):
         if not callable(layer):
             raise refuse("E804", f"layer {index} is a {type(layer).__name__}",
@@ -88,7 +98,7 @@ def _refuse_wrong_layers(layers: list[Callable], num_stages: int) -> None:
 
 
 def _checked_cut(cut: Sequence[int] | None, num_stages: int,
-                 layers: list[Callable]) -> list[int]:
+                 layers: list[Layer]) -> list[int]:
     # By parameters; a layer without parameters still takes some time.
     if cut is None:
         sizes = [1 + sum(each.numel() for each in parameters_of(layer))
@@ -100,7 +110,7 @@ def _checked_cut(cut: Sequence[int] | None, num_stages: int,
     return list(cut)
 
 
-def balanced_cut(layers: Sequence[Callable], stages: int, x: Any,
+def balanced_cut(layers: Sequence[Layer], stages: int, x: Any,
                  repeats: int = 3) -> list[int]:
     """A ``cut=`` balanced by measured time: runs every layer forward and
     backward on the sample micro-batch `x`. In a distributed job call it on one

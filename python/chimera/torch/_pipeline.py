@@ -16,7 +16,7 @@ from chimera.torch._groups import Groups
 from chimera.torch._holdings import (deal, holders, make_blocks, named_modules,
                                      named_parameters)
 from chimera.torch._layers import LayerList
-from chimera.torch._rank import Boundary, Rank, Stage
+from chimera.torch._rank import Boundary, Layer, Rank, Stage
 from chimera.torch._request import (find_ranks, find_schedule, micro_batches,
                                     refuse_lowered)
 from chimera.torch._shapes import determine
@@ -47,7 +47,7 @@ class Pipeline:
         their weight gradients when the schedule says so.
     """
 
-    def __init__(self, layers: Sequence[Callable],
+    def __init__(self, layers: Sequence[Layer],
                  loss_fn: Callable[[Any, Any], torch.Tensor], *,
                  schedule: str | Schedule = "chimera",
                  micros: int | None = None, width: int = 1,
@@ -194,7 +194,7 @@ class Pipeline:
 
     # Construction.
 
-    def _make_ranks(self, model: LayerList, loss_fn: Callable,
+    def _make_ranks(self, model: LayerList, loss_fn: Callable[..., Any],
                     split_backward: bool) -> None:
         tied_names = {name for index, layer in enumerate(model.layers)
                       for name, each in named_parameters(layer, index)
@@ -293,7 +293,8 @@ class Pipeline:
             raise PipelineError("the pipeline has failed before: "
                                 + self._failed)
 
-    def _own_share(self, own: dict[str, torch.Tensor]) -> dict:
+    def _own_share(self, own: dict[str, torch.Tensor]
+                   ) -> dict[str, torch.Tensor]:
         """The tensors of which this rank is the first holder."""
         held = self._layout["stages"]
         rank = self._groups.rank

@@ -12,6 +12,10 @@ from chimera.torch._gradients import GradientBlock
 from chimera.torch._split import building
 
 
+Layer = Callable[..., Any]  # a module, or a function of tensors
+Tensors = list[torch.Tensor]
+
+
 class TensorSpec(NamedTuple):
     """One tensor that passes between two stages."""
 
@@ -49,7 +53,7 @@ def _inside(output: Any) -> str:
 class Stage:
     """A range of the layers."""
 
-    def __init__(self, layers: Sequence[Callable], first: int):
+    def __init__(self, layers: Sequence[Layer], first: int):
         self.layers = list(layers)
         self.first = first  # index of layers[0] in the whole list
 
@@ -58,8 +62,15 @@ class Stage:
                 if isinstance(layer, torch.nn.Module)]
 
     def run(self, inputs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-        for index, layer in enumerate(self.layers):
-            inputs = as_tuple(layer(*inputs), self.first + index, layer)
+        for index, layer in enumerate(self.layers, self.first):
+            try:
+                output = layer(*inputs)
+            except Exception as error:
+                if hasattr(error, "add_note"):  # Python 3.11 and later
+                    error.add_note(f"in layer {index} "
+                                   f"({type(layer).__name__}) of the pipeline")
+                raise
+            inputs = as_tuple(output, index, layer)
         return tuple(inputs)
 
 
@@ -67,7 +78,7 @@ class Graph:
     """The tensors that a forward keeps for its backward."""
 
     def __init__(self) -> None:
-        self.inputs: list[torch.Tensor] | None = None  # only if inputs are kept
+        self.inputs: Tensors | None = None  # only if inputs are kept
         self.random: torch.Tensor | None = None
         self.leaves: list[torch.Tensor] = []
         self.roots: list[torch.Tensor] = []
@@ -98,7 +109,7 @@ class Rank:
 
     # Methods called by the runtime.
 
-    def forward(self, stage: int, micro: int, inputs: list | None, keep: str,
+    def forward(self, stage: int, micro: int, inputs: Tensors | None, keep: str,
                 deferred: Any) -> tuple[list[torch.Tensor], Graph | None]:
         if keep == "graph":
             graph = Graph()
@@ -139,8 +150,8 @@ class Rank:
 
     # Helpers of the forward.
 
-    def _build(self, stage: int, micro: int, inputs: list | None, graph: Graph,
-               deferred: Any) -> list[torch.Tensor]:
+    def _build(self, stage: int, micro: int, inputs: Tensors | None,
+               graph: Graph, deferred: Any) -> Tensors:
         leaves = None
         if inputs is not None:
             specs = self._boundaries[stage - 1]
@@ -152,7 +163,7 @@ class Rank:
             return self._finish(stage, micro, outputs, graph)
 
     def _outputs(self, stage: int, micro: int,
-                 inputs: list | None) -> tuple[torch.Tensor, ...]:
+                 inputs: Tensors | None) -> tuple[torch.Tensor, ...]:
         return self.stages[stage].run(self._x[micro] if inputs is None
                                       else inputs)
 

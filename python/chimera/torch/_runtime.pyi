@@ -17,7 +17,7 @@ class Runner:
     @staticmethod
     def rank(schedule: str, world: dist.ProcessGroup,
              edges: dict[tuple[int, int], dist.ProcessGroup],
-             sums: list[dist.ProcessGroup | None], store: dist.Store,
+             sums: list[dist.ProcessGroup | None], store: Any,
              timeout_s: float, exact: bool, device: str) -> Runner: ...
     def run(self, ranks: list[Any], boundaries: list[Any],
             training: bool) -> float: ...

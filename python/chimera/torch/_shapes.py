@@ -9,7 +9,8 @@ from typing import Any, Callable, Sequence
 import torch
 
 from chimera.torch._error import PipelineError
-from chimera.torch._rank import Boundary, Stage, as_tuple, boundary_of
+from chimera.torch._rank import (Boundary, Layer, Stage, as_tuple,
+                                 boundary_of)
 
 
 def blank(boundary: Boundary) -> list[torch.Tensor]:
@@ -61,7 +62,7 @@ def determine(x: tuple[torch.Tensor, ...], num_stages: int,
     return boundaries
 
 
-def layer_times(layers: Sequence[Callable], x: Any,
+def layer_times(layers: Sequence[Layer], x: Any,
                 repeats: int) -> list[float]:
     """Seconds of each layer's forward and backward; the best of `repeats` runs.
     """

@@ -111,8 +111,8 @@ class SplitReport:
     def __repr__(self) -> str:
         split, whole = self._numbers
         share = 100 * split / max(1, split + whole)
-        return (f"<split backward: {len(self.split)} modules with {share:.1f} % "
-                f"of this rank's trained parameters; "
+        return (f"<split backward: {len(self.split)} modules with "
+                f"{share:.1f} % of this rank's trained parameters; "
                 f"{len(self.whole)} modules are whole>")
 
 
