@@ -31,6 +31,10 @@ RunConfig config_for(const Case& layout) {
   config.model.hidden = 64;
   config.model.ffn = 256;
   config.model.heads = 4;
+  if (config.model.kind == ModelKind::kLlama) {
+    config.model.kv_heads = 2;
+    config.model.head_dim = 16;
+  }
   config.model.vocab = 512;
   config.model.seq = 32;
   config.model.positions = 32;
@@ -109,10 +113,11 @@ void expect_near(const Case& layout) {
 
 const Extras kGpt2{.tied = true};
 const Extras kBert{.tied = true, .kind = "bert"};
+const Extras kLlama{.tied = true, .kind = "llama"};
 const Extras kUntied{};
 
 TEST(Memory, OneWayPipes) {
-  for (const Extras& extras : {kGpt2, kBert, kUntied}) {
+  for (const Extras& extras : {kGpt2, kBert, kLlama, kUntied}) {
     expect_near({{.scheme = "gpipe", .depth = 2, .micros = 4}, extras});
     expect_near({{.scheme = "1f1b", .depth = 4, .micros = 8}, extras});
   }
@@ -137,7 +142,7 @@ TEST(Memory, PipesInOppositeDirections) {
 }
 
 TEST(Memory, SplitBackwards) {
-  for (const Extras& extras : {kGpt2, kBert}) {
+  for (const Extras& extras : {kGpt2, kBert, kLlama}) {
     expect_near({{.scheme = "zb-h1", .depth = 4, .micros = 8}, extras});
     expect_near({{.scheme = "zb-v", .depth = 2, .micros = 4}, extras});
   }

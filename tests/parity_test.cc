@@ -86,7 +86,7 @@ TEST_P(EverySynchronousLayout, EqualsTheUnsplitModel) {
   int number = GetParam().first * repeats;
   for (const ScheduleSpec& spec : GetParam().layouts) {
     for (int repeat = 0; repeat < repeats; ++repeat) {
-      // 5 and 96 are coprime, so neighbouring layouts differ in every choice.
+      // 5 and 144 are coprime, so neighbouring layouts differ in every choice.
       const Extras extras = combination(number++ * 5 % kCombinations);
       SCOPED_TRACE(testing::text_of(spec) + text_of(extras));
       expect_exact(*setup_of(config_of(spec, extras)));
@@ -103,6 +103,23 @@ std::string name_of(const ::testing::TestParamInfo<Share>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Parity, EverySynchronousLayout,
                          ::testing::ValuesIn(synchronous_layouts()), name_of);
+
+// Every scheme with each member of the Llama family in turn.
+TEST(Parity, EverySchemeTrainsALlama) {
+  int number = 0;
+  for (const Scheme& scheme : schemes()) {
+    if (!scheme.is_synchronous()) continue;
+    const std::vector<ScheduleSpec> layouts =
+        testing::layouts(scheme, 2, {2, 4});
+    ASSERT_FALSE(layouts.empty()) << scheme.name;
+    RunConfig config = config_of(
+        layouts.front(),
+        {.tied = number % 2 == 0, .sync = "eager-opt", .kind = "llama"});
+    config.model.variant = static_cast<LlamaVariant>(number++ % 4);
+    SCOPED_TRACE(testing::text_of(layouts.front()));
+    expect_exact(*setup_of(config));
+  }
+}
 
 // Replaces every B of this part by I and W.
 void split_backwards(ActionList& list, int part) {
@@ -177,7 +194,7 @@ TEST(Parity, ADifferenceIsFound) {
 }
 
 TEST(Parity, TheSameRunTwiceGivesTheSameBits) {
-  for (const int number : {9, 47, 68, 95}) {
+  for (const int number : {9, 47, 68, 95, 141}) {
     RunConfig config = config_of({.scheme = "chimera", .depth = 4, .micros = 8},
                                  combination(number));
     config.train.steps = 5;

@@ -47,20 +47,22 @@ Extras combination(int number) {
   extras.recompute = number / 2 % 2 != 0;
   extras.tied = number / 4 % 2 != 0;
   extras.dropout = number / 8 % 2 != 0;
-  extras.kind = number / 16 % 2 != 0 ? "bert" : "gpt2";
+  const char* const kinds[] = {"gpt2", "bert", "llama"};
+  extras.kind = kinds[number / 16 % 3];
   return extras;
 }
 RunConfig config_of(const ScheduleSpec& spec, const Extras& extras) {
   const Layout layout = resolve(spec).value();
   const std::string text = fmt::format(
       "[model]\nkind=\"{}\"\nlayers=6\nhidden=16\nheads=2\nvocab=50\nseq=12\n"
-      "dropout={}\ntie_embeddings={}\n"
+      "dropout={}\ntie_embeddings={}\n{}"
       "[schedule]\nscheme=\"{}\"\ndepth={}\nmicros={}\npipes={}\nchunks={}\n"
       "shape=\"{}\"\n"
       "scale=\"{}\"\nmicro_batch=2\nwidth={}\nrecompute={}\nsync=\"{}\"\n"
       "[train]\nsteps=2\nlr=0.01\nthreads=1\n[data]\npath=\"{}\"\n",
-      extras.kind, extras.dropout ? "0.1" : "0.0", extras.tied, spec.scheme,
-      spec.depth, spec.micros, layout.pipes, layout.chunks,
+      extras.kind, extras.dropout ? "0.1" : "0.0", extras.tied,
+      std::string_view(extras.kind) == "llama" ? "kv_heads=1\nffn=40\n" : "",
+      spec.scheme, spec.depth, spec.micros, layout.pipes, layout.chunks,
       name_of(layout.shape), name_of(spec.scale), extras.width,
       extras.recompute, extras.sync, token_file());
   const Result<RunConfig> config = parse_training_config(text, "test", {});

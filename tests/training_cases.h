@@ -23,7 +23,7 @@ struct Extras {
 
 [[nodiscard]] std::string text_of(const Extras& extras);
 
-inline constexpr int kCombinations = 96;
+inline constexpr int kCombinations = 144;
 [[nodiscard]] Extras combination(int number);
 
 // A config of two steps on random tokens, in a file of this process.

@@ -110,9 +110,10 @@ class BadDirectories(reference.Case):
 
     def test_another_architecture(self):
         for name, kind, config in [
-            ("llama", transformers.LlamaForCausalLM, transformers.LlamaConfig(
-                num_hidden_layers=2, hidden_size=32, num_attention_heads=4,
-                intermediate_size=64, vocab_size=VOCAB)),
+            ("gpt_neox", transformers.GPTNeoXForCausalLM,
+             transformers.GPTNeoXConfig(
+                 num_hidden_layers=2, hidden_size=32, num_attention_heads=4,
+                 intermediate_size=64, vocab_size=VOCAB)),
             ("t5", transformers.T5ForConditionalGeneration,
              transformers.T5Config(num_layers=1, d_model=32, d_kv=8, d_ff=64,
                                    num_heads=4, vocab_size=VOCAB)),

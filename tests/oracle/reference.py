@@ -19,7 +19,9 @@ import numpy
 import torch
 import transformers
 from transformers import (BertConfig, BertForPreTraining, GPT2Config,
-                          GPT2LMHeadModel)
+                          GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM,
+                          MistralConfig, MistralForCausalLM, Qwen2Config,
+                          Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM)
 
 CHIMERA = sys.argv.pop(1)
 SEQ, VOCAB, STEPS = 16, 97, 5
@@ -83,7 +85,7 @@ def randomized(model):
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.normal_(0, 0.2)
-            if re.search(r"(ln_.|LayerNorm)\.weight$", name):
+            if re.search(r"(ln_.|LayerNorm|norm)\.weight$", name):
                 parameter.add_(1)
     return model
 
@@ -105,6 +107,23 @@ def bert(tied=True, **more):
         type_vocab_size=3, layer_norm_eps=1e-3, tie_word_embeddings=tied,
         hidden_dropout_prob=0, attention_probs_dropout_prob=0,
         attn_implementation="eager", **more)))
+
+
+LLAMAS = {"llama": (LlamaConfig, LlamaForCausalLM),
+          "mistral": (MistralConfig, MistralForCausalLM),
+          "qwen2": (Qwen2Config, Qwen2ForCausalLM),
+          "qwen3": (Qwen3Config, Qwen3ForCausalLM)}
+
+
+def llama(variant="llama", tied=True, **more):
+    torch.manual_seed(5)
+    config, kind = LLAMAS[variant]
+    return randomized(kind(config(**{
+        "num_hidden_layers": 4, "hidden_size": 32, "num_attention_heads": 4,
+        "num_key_value_heads": 2, "intermediate_size": 80,
+        "vocab_size": VOCAB, "max_position_embeddings": 24,
+        "rms_norm_eps": 1e-4, "tie_word_embeddings": tied,
+        "attn_implementation": "eager"} | more)))
 
 
 def gpt2_data(path, samples, seed=3):
@@ -167,8 +186,9 @@ def make_optimizer(model, options):
     undecayed = set()
     if not options.get("decay_all", True):
         for module in model.modules():
-            exempt = isinstance(module, (torch.nn.LayerNorm,
-                                         torch.nn.Embedding))
+            exempt = (isinstance(module, (torch.nn.LayerNorm,
+                                          torch.nn.Embedding)) or
+                      type(module).__name__.endswith("RMSNorm"))
             undecayed |= {parameter for name, parameter
                           in module.named_parameters(recurse=False)
                           if exempt or name == "bias"}
@@ -256,10 +276,12 @@ class Case(unittest.TestCase):
         model = self.load(type(model), folder / "init").train().float()
         before = {name: value.clone()
                   for name, value in model.state_dict().items()}
-        if isinstance(model, GPT2LMHeadModel):
-            kind, path, write = "gpt2", folder / "data.bin", gpt2_data
+        kind = {"gpt2": "gpt2", "bert": "bert"}.get(model.config.model_type,
+                                                    "llama")
+        if kind == "bert":
+            path, write = folder / "data.jsonl", bert_data
         else:
-            kind, path, write = "bert", folder / "data.jsonl", bert_data
+            path, write = folder / "data.bin", gpt2_data
         samples = write(path, 21)  # fewer than are used: the order wraps
         metrics, _, _ = train(
             folder, model={"kind": kind, "init": str(folder / "init"),

@@ -17,12 +17,6 @@ RunConfig preset_config(const std::string& name) {
 
 }  // namespace
 
-bool has_shape(const ModelConfig& model) {
-  return model.kind != ModelKind::kEmulated && model.layers && model.hidden &&
-         model.heads && model.vocab && model.seq && model.positions &&
-         model.ffn && model.tie_embeddings;
-}
-
 RunConfig read_model(const std::string& name, Values& values) {
   RunConfig stand_in = preset_config("gpt2-tiny");
   const Names presets = preset_names();

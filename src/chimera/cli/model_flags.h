@@ -19,7 +19,4 @@ inline constexpr const char* kDefaultProfile = "p100";
 // The same of a profile.toml or a built-in profile; empty: kDefaultProfile.
 [[nodiscard]] Profile read_profile(const std::string& name, Values& values);
 
-// Whether everything is known that costs depend on.
-[[nodiscard]] bool has_shape(const ModelConfig& model);
-
 }  // namespace chimera

@@ -87,8 +87,8 @@ void add_export_command(Command& program) {
   command.add_value("-o,--output", request->output, "a directory to be made",
                     "HF_DIR");
   command.set_footer(
-      "transformers reads it: GPT2LMHeadModel.from_pretrained(HF_DIR) or\n"
-      "BertForPreTraining.from_pretrained(HF_DIR).\n"
+      "transformers reads it: from_pretrained(HF_DIR) of GPT2LMHeadModel,\n"
+      "BertForPreTraining, LlamaForCausalLM and its relatives.\n"
       "\nExample:\n"
       "  chimera export runs/mine -o mine-hf");
 }

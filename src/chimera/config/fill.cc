@@ -12,8 +12,10 @@ void fill(std::optional<T>& value, const T& fallback) {
 }
 
 void fill_from_preset(const ModelShape& preset, ModelConfig& model) {
-  // ffn goes with hidden: who changes that gets the default ratio again.
-  if (!model.hidden) fill(model.ffn, preset.ffn);
+  // These go with hidden and heads: who changes those gets the defaults again.
+  const bool new_hidden = model.hidden.has_value();
+  const bool new_heads = model.heads.has_value();
+  if (!new_hidden) fill(model.ffn, preset.ffn);
   fill(model.layers, preset.layers);
   fill(model.hidden, preset.hidden);
   fill(model.heads, preset.heads);
@@ -21,6 +23,11 @@ void fill_from_preset(const ModelShape& preset, ModelConfig& model) {
   fill(model.seq, preset.seq);
   fill(model.positions, preset.positions);
   fill(model.tie_embeddings, preset.tie_embeddings);
+  if (preset.kind != ModelKind::kLlama || model.kind != preset.kind) return;
+  fill(model.variant, preset.llama.variant);
+  fill(model.rope_theta, preset.llama.rope.theta);
+  if (!new_heads) fill(model.kv_heads, preset.llama.kv_heads);
+  if (!new_heads && !new_hidden) fill(model.head_dim, preset.llama.head_dim);
 }
 
 void fill_defaults(ModelConfig& model) {
@@ -28,6 +35,14 @@ void fill_defaults(ModelConfig& model) {
   if (model.hidden) fill(model.ffn, 4 * *model.hidden);
   fill(model.dropout, 0.0);
   fill(model.tie_embeddings, true);
+  if (model.kind != ModelKind::kLlama) return;
+  fill(model.variant, LlamaVariant::kLlama);
+  if (model.heads) fill(model.kv_heads, *model.heads);
+  if (model.hidden && model.heads && *model.hidden % *model.heads == 0) {
+    fill(model.head_dim, *model.hidden / *model.heads);
+  }
+  fill(model.rope_theta, Rope{}.theta);
+  fill(model.norm_eps, 1e-5);
 }
 
 }  // namespace
@@ -48,11 +63,24 @@ bool updates_wait_for_vote(const TrainConfig& train) {
   return train.clip > 0 || train.on_nan == OnNan::kSkip;
 }
 
+bool has_shape(const ModelConfig& model) {
+  const bool is_llama = model.kind == ModelKind::kLlama;
+  return model.kind != ModelKind::kEmulated && model.layers && model.hidden &&
+         model.heads && model.vocab && model.seq && model.positions &&
+         model.ffn && model.tie_embeddings &&
+         (!is_llama || (model.variant && model.kv_heads && model.head_dim &&
+                        model.rope_theta && model.norm_eps));
+}
+
 ModelShape shape_of(const ModelConfig& model) {
-  const bool complete = model.layers && model.hidden && model.heads &&
-                        model.vocab && model.seq && model.positions &&
-                        model.ffn && model.tie_embeddings;
-  CHIMERA_CHECK(complete, "the model's shape is not resolved");
+  CHIMERA_CHECK(has_shape(model), "the model's shape is not resolved");
+  LlamaShape llama;
+  if (model.kind == ModelKind::kLlama) {
+    llama = {.variant = *model.variant,
+             .kv_heads = *model.kv_heads,
+             .head_dim = *model.head_dim,
+             .rope = {.theta = *model.rope_theta}};
+  }
   return {.kind = model.kind,
           .layers = *model.layers,
           .hidden = *model.hidden,
@@ -61,7 +89,8 @@ ModelShape shape_of(const ModelConfig& model) {
           .seq = *model.seq,
           .positions = *model.positions,
           .ffn = *model.ffn,
-          .tie_embeddings = *model.tie_embeddings};
+          .tie_embeddings = *model.tie_embeddings,
+          .llama = llama};
 }
 
 }  // namespace chimera

@@ -62,6 +62,7 @@ constexpr KeyRange kFraction = {.least = 0, .most = 1, .most_excluded = true};
 constexpr KeyRange kSeconds = {.least = 0, .most = 1e9, .least_excluded = true};
 
 constexpr KeyUse kReal = KeyUse::kTransformer;
+constexpr KeyUse kLlama = KeyUse::kLlama;
 constexpr KeyUse kFake = KeyUse::kEmulated;
 
 // A key whose text is a path.
@@ -84,6 +85,11 @@ std::vector<ConfigKey> make_keys() {
       {"model", "ffn", model<&M::ffn>, kSize, kReal},
       {"model", "dropout", model<&M::dropout>, kFraction, kReal},
       {"model", "tie_embeddings", model<&M::tie_embeddings>, {}, kReal},
+      {"model", "variant", model<&M::variant>, {}, kLlama},
+      {"model", "kv_heads", model<&M::kv_heads>, kCount, kLlama},
+      {"model", "head_dim", model<&M::head_dim>, kCount, kLlama},
+      {"model", "rope_theta", model<&M::rope_theta>, kFromOne, kLlama},
+      {"model", "norm_eps", model<&M::norm_eps>, kFraction, kLlama},
       {"model", "forward_ms", emulated<&E::forward_ms>, kMs, kFake},
       {"model", "input_grad_ms", emulated<&E::input_grad_ms>, kMs, kFake},
       {"model", "weight_grad_ms", emulated<&E::weight_grad_ms>, kMs, kFake},
@@ -205,9 +211,17 @@ std::string full_name(const ConfigKey& key) {
 }
 
 bool is_used_by(const ConfigKey& key, ModelKind kind) {
-  const bool emulated_model = kind == ModelKind::kEmulated;
-  if (key.use == KeyUse::kAlways) return true;
-  return (key.use == KeyUse::kEmulated) == emulated_model;
+  switch (key.use) {
+    case KeyUse::kAlways:
+      return true;
+    case KeyUse::kTransformer:
+      return kind != ModelKind::kEmulated;
+    case KeyUse::kLlama:
+      return kind == ModelKind::kLlama;
+    case KeyUse::kEmulated:
+      return kind == ModelKind::kEmulated;
+  }
+  return false;
 }
 
 std::string did_you_mean(std::string_view name,

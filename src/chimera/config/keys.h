@@ -17,13 +17,12 @@
 namespace chimera {
 
 // A member of a RunConfig. Its type is the type of the key.
-using KeyField =
-    std::variant<bool*, int*, std::int64_t*, double*, std::string*,
-                 std::array<double, 2>*, std::vector<int>*,
-                 std::vector<double>*, std::optional<bool>*,
-                 std::optional<int>*, std::optional<double>*, Scale*, Sync*,
-                 std::optional<Shape>*, ModelKind*, OptimizerKind*, LrDecay*,
-                 OnNan*, SampleOrder*, TransportKind*>;
+using KeyField = std::variant<
+    bool*, int*, std::int64_t*, double*, std::string*, std::array<double, 2>*,
+    std::vector<int>*, std::vector<double>*, std::optional<bool>*,
+    std::optional<int>*, std::optional<double>*, Scale*, Sync*,
+    std::optional<Shape>*, ModelKind*, std::optional<LlamaVariant>*,
+    OptimizerKind*, LrDecay*, OnNan*, SampleOrder*, TransportKind*>;
 
 // Which numbers a key takes (each number of a list). Always finite ones. The
 // limits are whole numbers.
@@ -37,7 +36,7 @@ struct KeyRange {
 };
 
 // Which models a key is for.
-enum class KeyUse { kAlways, kTransformer, kEmulated };
+enum class KeyUse { kAlways, kTransformer, kLlama, kEmulated };
 
 struct ConfigKey {
   std::string_view section;

@@ -7,6 +7,12 @@
 namespace chimera {
 namespace {
 
+const char* needed_kind(KeyUse use) {
+  if (use == KeyUse::kEmulated) return "needs model.kind = \"emulated\"";
+  if (use == KeyUse::kLlama) return "needs model.kind = \"llama\"";
+  return "needs model.kind = \"gpt2\", \"bert\" or \"llama\"";
+}
+
 void check_uses(Draft& draft) {
   const ModelKind kind = draft.config.model.kind;
   for (const ConfigKey& key : config_keys()) {
@@ -16,9 +22,7 @@ void check_uses(Draft& draft) {
         {.code = "E026",
          .where = "",
          .found = full_name(key),
-         .needed = key.use == KeyUse::kEmulated
-                       ? "needs model.kind = \"emulated\""
-                       : "needs model.kind = \"gpt2\" or \"bert\"",
+         .needed = needed_kind(key.use),
          .hint = fmt::format("remove it, or change model.kind = \"{}\"",
                              name_of(kind))});
   }
@@ -66,6 +70,36 @@ void check_heads(Draft& draft) {
                           : fmt::format("use {} or {}", below, below + heads)});
 }
 
+void check_kv_heads(Draft& draft) {
+  const ModelConfig& model = draft.config.model;
+  if (!draft.are_sound({"model.heads", "model.kv_heads"})) return;
+  if (!model.heads || !model.kv_heads) return;
+  if (*model.heads % *model.kv_heads == 0) return;
+  draft.report(
+      draft.place_of({"model.kv_heads", "model.heads", "model.preset"}),
+      {.code = "E036",
+       .where = "",
+       .found = fmt::format("model.kv_heads = {}", *model.kv_heads),
+       .needed = fmt::format("must divide model.heads = {}", *model.heads),
+       .hint = "each key and value serves the same number of queries"});
+}
+
+// Rotary positions turn pairs of numbers.
+void check_head_dim(Draft& draft) {
+  const ModelConfig& model = draft.config.model;
+  if (!draft.are_sound({"model.head_dim", "model.hidden", "model.heads"})) {
+    return;
+  }
+  if (!model.head_dim || *model.head_dim % 2 == 0) return;
+  draft.report(draft.place_of({"model.head_dim", "model.heads", "model.hidden",
+                               "model.preset"}),
+               {.code = "E037",
+                .where = "",
+                .found = fmt::format("model.head_dim = {}", *model.head_dim),
+                .needed = "must be even, as rotary positions turn pairs",
+                .hint = "it is hidden / heads unless given"});
+}
+
 void check_positions(Draft& draft) {
   const ModelConfig& model = draft.config.model;
   if (!draft.are_sound({"model.seq", "model.positions"})) return;
@@ -83,6 +117,8 @@ void check_transformer(Draft& draft) {
   const ModelConfig& model = draft.config.model;
   check_preset(draft);
   check_heads(draft);
+  check_kv_heads(draft);
+  check_head_dim(draft);
   check_positions(draft);
   if (!draft.are_sound({"model.preset"}) || !model.init.empty()) return;
   if (!model.layers) draft.report_missing("model.layers");

@@ -8,10 +8,27 @@
 
 namespace chimera {
 
-enum class ModelKind { kGpt2, kBert, kEmulated };
+enum class ModelKind { kGpt2, kBert, kLlama, kEmulated };
 inline constexpr auto kModelKindNames =
-    std::to_array<std::string_view>({"gpt2", "bert", "emulated"});
+    std::to_array<std::string_view>({"gpt2", "bert", "llama", "emulated"});
 constexpr Names names_of(ModelKind) { return kModelKindNames; }
+
+// Whether each token predicts the next one, from those before it.
+constexpr bool is_causal(ModelKind kind) {
+  return kind == ModelKind::kGpt2 || kind == ModelKind::kLlama;
+}
+
+// The members of the Llama family, named as model_type in config.json.
+enum class LlamaVariant { kLlama, kMistral, kQwen2, kQwen3 };
+inline constexpr auto kLlamaVariantNames =
+    std::to_array<std::string_view>({"llama", "mistral", "qwen2", "qwen3"});
+constexpr Names names_of(LlamaVariant) { return kLlamaVariantNames; }
+
+// How rotary frequencies are stretched, named as rope_type in config.json.
+enum class RopeType { kDefault, kLinear, kLlama3 };
+inline constexpr auto kRopeTypeNames =
+    std::to_array<std::string_view>({"default", "linear", "llama3"});
+constexpr Names names_of(RopeType) { return kRopeTypeNames; }
 
 enum class OptimizerKind { kAdamW, kAdam, kSgd };
 inline constexpr auto kOptimizerKindNames =

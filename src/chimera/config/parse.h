@@ -13,6 +13,8 @@
 //   E010 wrong number of list elements     E029 momentum without sgd
 //   E011 a null character in a text        E030 lists of different lengths
 //   E012 a file to read does not exist     E031 cut not ascending from 0
+//                                          E036 kv_heads does not divide heads
+//                                          E037 an odd head_dim
 #pragma once
 
 #include <string>
@@ -33,8 +35,10 @@ namespace chimera {
 // opened from the working directory; one in an override stays as it is.
 //
 // The model is resolved: a preset fills what was not given, then positions =
-// seq, ffn = 4*hidden and tie_embeddings = true. With model.init, what was not
-// given stays open for the Hugging Face directory to say.
+// seq, ffn = 4*hidden, tie_embeddings = true, and for a Llama kv_heads = heads,
+// head_dim = hidden/heads, rope_theta = 10000 and norm_eps = 1e-5. With
+// model.init, what was not given stays open for the Hugging Face directory to
+// say.
 //
 // A text without any [schedule] key is a model without a run, which is what
 // `plan` reads; a [schedule] must give micro_batch, and depth and micros unless

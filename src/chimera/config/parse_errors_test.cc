@@ -261,8 +261,8 @@ TEST(ParseErrors, UnknownPresetHidesNothingButWhatItWouldGive) {
   EXPECT_THAT(errors("[model]\npreset = \"gpt2-tin\"\nheads = 0\n"),
               ElementsAre("E009] run.toml:2: model.preset = \"gpt2-tin\" must "
                           "be one of bert-48, gpt2-64, gpt2-32, gpt2-small, "
-                          "bert-base, gpt2-tiny, bert-tiny; hint: did you mean "
-                          "gpt2-tiny?",
+                          "bert-base, gpt2-tiny, bert-tiny, llama-tiny, "
+                          "llama-1b, llama-8b; hint: did you mean gpt2-tiny?",
                           "E008] run.toml:3: model.heads = 0 must be at least "
                           "1"));
 }
@@ -434,15 +434,33 @@ TEST(ParseErrors, KeysOfAnotherKindOfModel) {
               ElementsAre("E026] run.toml:3: model.forward_ms needs model.kind "
                           "= \"emulated\"; hint: remove it, or change "
                           "model.kind = \"gpt2\""));
-  EXPECT_THAT(errors("[model]\nkind = \"emulated\"\nforward_ms = 1\n"
-                     "input_grad_ms = 1\nweight_grad_ms = 1\nhidden = 8\n"
-                     "preset = \"gpt2-tiny\"\n"),
-              ElementsAre("E026] run.toml:6: model.hidden needs model.kind = "
-                          "\"gpt2\" or \"bert\"; hint: remove it, or change "
-                          "model.kind = \"emulated\"",
-                          "E026] run.toml:7: model.preset needs model.kind = "
-                          "\"gpt2\" or \"bert\"; hint: remove it, or change "
-                          "model.kind = \"emulated\""));
+  EXPECT_THAT(
+      errors("[model]\nkind = \"emulated\"\nforward_ms = 1\n"
+             "input_grad_ms = 1\nweight_grad_ms = 1\nhidden = 8\n"
+             "preset = \"gpt2-tiny\"\n"),
+      ElementsAre("E026] run.toml:6: model.hidden needs model.kind = "
+                  "\"gpt2\", \"bert\" or \"llama\"; hint: remove it, or "
+                  "change model.kind = \"emulated\"",
+                  "E026] run.toml:7: model.preset needs model.kind = "
+                  "\"gpt2\", \"bert\" or \"llama\"; hint: remove it, or "
+                  "change model.kind = \"emulated\""));
+}
+
+TEST(ParseErrors, KeysOfALlama) {
+  EXPECT_THAT(errors_after_model("kv_heads = 2\n"),
+              ElementsAre("E026] run.toml:3: model.kv_heads needs model.kind = "
+                          "\"llama\"; hint: remove it, or change model.kind "
+                          "= \"gpt2\""));
+  const std::string llama = "[model]\npreset = \"llama-tiny\"\n";
+  EXPECT_THAT(errors(llama + "kv_heads = 3\nhead_dim = 7\nvariant = \"x\"\n"),
+              ElementsAre("E036] run.toml:3: model.kv_heads = 3 must divide "
+                          "model.heads = 4; hint: each key and value serves "
+                          "the same number of queries",
+                          "E037] run.toml:4: model.head_dim = 7 must be even, "
+                          "as rotary positions turn pairs; hint: it is hidden "
+                          "/ heads unless given",
+                          "E009] run.toml:5: model.variant = \"x\" must be "
+                          "one of llama, mistral, qwen2, qwen3"));
 }
 
 TEST(ParseErrors, PresetAgainstKindAndInit) {

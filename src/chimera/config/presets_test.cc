@@ -38,7 +38,8 @@ std::int64_t bert_weights(const ModelShape& shape) {
 TEST(Presets, NamesAreTheContracts) {
   EXPECT_THAT(preset_names(), testing::ElementsAre(
                                   "bert-48", "gpt2-64", "gpt2-32", "gpt2-small",
-                                  "bert-base", "gpt2-tiny", "bert-tiny"));
+                                  "bert-base", "gpt2-tiny", "bert-tiny",
+                                  "llama-tiny", "llama-1b", "llama-8b"));
   EXPECT_EQ(find_preset("bert-49"), std::nullopt);
   EXPECT_EQ(find_preset(""), std::nullopt);
 }
@@ -51,6 +52,23 @@ TEST(Presets, PaperModelsHaveThePapersWeightCounts) {
 
 TEST(Presets, Gpt2SmallHasThePublishedWeightCount) {
   EXPECT_EQ(gpt2_weights(*find_preset("gpt2-small")), 124439808);
+}
+
+// Of Llama 3.2 1B and Llama 3 8B; per block two projections of queries, two of
+// keys and values, three matrices of SwiGLU and two norms.
+TEST(Presets, LlamasHaveThePublishedWeightCounts) {
+  const auto weights = [](const char* name) {
+    const ModelShape shape = find_preset(name).value();
+    const std::int64_t h = shape.hidden, f = shape.ffn;
+    const std::int64_t queries = shape.heads * shape.llama.head_dim;
+    const std::int64_t keys = shape.llama.kv_heads * shape.llama.head_dim;
+    const std::int64_t block =
+        2 * h * queries + 2 * h * keys + 3 * h * f + 2 * h;
+    return shape.layers * block + h +
+           (shape.tie_embeddings ? 1 : 2) * shape.vocab * h;
+  };
+  EXPECT_EQ(weights("llama-1b"), 1235814400);
+  EXPECT_EQ(weights("llama-8b"), 8030261248);
 }
 
 TEST(Presets, ShapesTheWeightCountDoesNotPinDown) {

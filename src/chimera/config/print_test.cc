@@ -35,9 +35,18 @@ std::string any_text() {
   return text;
 }
 
+void add_llama(ModelConfig& model) {
+  model.variant = *element(LlamaVariant::kLlama, LlamaVariant::kMistral,
+                           LlamaVariant::kQwen2, LlamaVariant::kQwen3);
+  model.kv_heads = *element(1, *model.heads);
+  model.head_dim = 2 * *inRange(1, 100);
+  model.rope_theta = number_in(1, 1e6);
+  model.norm_eps = number_in(0, 0.999);
+}
+
 ModelConfig any_transformer() {
   ModelConfig model;
-  model.kind = *element(ModelKind::kGpt2, ModelKind::kBert);
+  model.kind = *element(ModelKind::kGpt2, ModelKind::kBert, ModelKind::kLlama);
   model.layers = *inRange(1, 100);
   model.heads = *inRange(1, 100);
   model.hidden = *model.heads * *inRange(1, 100);
@@ -47,13 +56,14 @@ ModelConfig any_transformer() {
   model.ffn = *inRange(1, 5000);
   model.dropout = number_in(0, 0.999);
   model.tie_embeddings = *arbitrary<bool>();
+  if (model.kind == ModelKind::kLlama) add_llama(model);
   return model;
 }
 
 // Open values instead of a shape.
 ModelConfig any_init() {
   ModelConfig model;
-  model.kind = *element(ModelKind::kGpt2, ModelKind::kBert);
+  model.kind = *element(ModelKind::kGpt2, ModelKind::kBert, ModelKind::kLlama);
   model.init = "x" + any_text();
   if (*arbitrary<bool>()) model.layers = *inRange(1, 4097);
   model.seq = maybe_count();
@@ -76,6 +86,7 @@ ModelConfig any_preset() {
   model.ffn = shape.ffn;
   model.dropout = number_in(0, 0.999);
   model.tie_embeddings = *arbitrary<bool>();
+  if (model.kind == ModelKind::kLlama) add_llama(model);
   return model;
 }
 

@@ -16,6 +16,36 @@
 
 namespace chimera {
 
+// Rotary positions: how fast each pair of numbers of a head rotates.
+struct Rope {
+  double theta = 10000;
+  RopeType type = RopeType::kDefault;
+  double factor = 1;  // linear, llama3: by how much the context is stretched
+  // llama3 only; kept as in config.json.
+  double low_freq_factor = 1;
+  double high_freq_factor = 4;
+  int original_positions = 8192;
+
+  bool operator==(const Rope&) const = default;
+};
+
+// What only models of the Llama family have.
+struct LlamaShape {
+  LlamaVariant variant = LlamaVariant::kLlama;
+  int kv_heads = 0;  // divides heads
+  int head_dim = 0;  // even; often hidden / heads
+  Rope rope = {};
+  int window = 0;  // tokens that a token sees; 0 = all before it
+
+  [[nodiscard]] bool has_qkv_bias() const {
+    return variant == LlamaVariant::kQwen2;
+  }
+  [[nodiscard]] bool has_qk_norm() const {
+    return variant == LlamaVariant::kQwen3;
+  }
+  bool operator==(const LlamaShape&) const = default;
+};
+
 // A transformer's shape with nothing left open.
 struct ModelShape {
   ModelKind kind = ModelKind::kGpt2;
@@ -24,9 +54,10 @@ struct ModelShape {
   int heads = 0;
   int vocab = 0;
   int seq = 0;        // tokens of one sample
-  int positions = 0;  // learned positions, >= seq
+  int positions = 0;  // the longest sample, >= seq; learned unless a Llama
   int ffn = 0;        // width of the feed-forward layer
   bool tie_embeddings = true;
+  LlamaShape llama = {};  // as constructed in other models
 
   bool operator==(const ModelShape&) const = default;
 };
@@ -46,6 +77,12 @@ struct ModelConfig {
   std::optional<int> ffn;
   std::optional<double> dropout;  // open: what `init` says
   std::optional<bool> tie_embeddings;
+  // kind = "llama" only.
+  std::optional<LlamaVariant> variant;
+  std::optional<int> kv_heads;
+  std::optional<int> head_dim;
+  std::optional<double> rope_theta;
+  std::optional<double> norm_eps;
 
   bool operator==(const ModelConfig&) const = default;
 };
@@ -147,8 +184,11 @@ struct RunConfig {
 // clipping needs its norm, and skipping on NaN its verdict.
 [[nodiscard]] bool updates_wait_for_vote(const TrainConfig& train);
 
-// The shape of `model` as plain numbers.
-// REQUIRES: not emulated, and every optional present.
+// Whether nothing of the shape is left open; false for an emulated model.
+[[nodiscard]] bool has_shape(const ModelConfig& model);
+
+// The shape of `model` as plain numbers. What only a directory says (stretched
+// rotary positions, a window) is as constructed. REQUIRES: has_shape(model).
 [[nodiscard]] ModelShape shape_of(const ModelConfig& model);
 
 }  // namespace chimera

@@ -114,7 +114,7 @@ Result<std::shared_ptr<const DataSource>> open_data(
         new DataSource(options, std::move(samples).value()));
   };
   const JsonlText jsonl{.text = file->bytes(), .path = options.path};
-  if (options.kind == ModelKind::kGpt2) {
+  if (is_causal(options.kind)) {
     return finish(open_windows(std::move(file).value(), options));
   }
   if (format_of(options.path) == DataFormat::kJsonl && is_prepared(jsonl)) {

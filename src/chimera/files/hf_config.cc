@@ -8,6 +8,7 @@
 #include "chimera/base/json_reader.h"
 #include "chimera/base/text.h"
 #include "chimera/files/hf_family.h"
+#include "chimera/files/hf_llama.h"
 #include "chimera/files/safetensors.h"
 
 namespace chimera {
@@ -37,31 +38,44 @@ ModelName read_name(JsonReader& json) {
   return name;
 }
 
-std::optional<ModelKind> kind_of(const ModelName& name) {
-  for (const ModelKind kind : {ModelKind::kGpt2, ModelKind::kBert}) {
-    if (name.type ? *name.type == name_of(kind)
-                  : name.architecture &&
-                        name.architecture->starts_with(
-                            kind == ModelKind::kGpt2 ? "GPT2" : "Bert")) {
-      return kind;
-    }
+// "Bert" of "BertForPreTraining".
+std::string_view first_part(std::string_view architecture) {
+  for (const std::string_view end : {"LMHead", "For"}) {
+    const size_t at = architecture.find(end);
+    if (at != std::string_view::npos) return architecture.substr(0, at);
   }
-  return std::nullopt;
+  return architecture;
 }
 
-Result<ModelKind> read_kind(std::string_view text,
-                            const std::string& file_name) {
+const HfFamily* find_family(const ModelName& name) {
+  for (const HfFamily* family : hf_families()) {
+    if (name.type
+            ? *name.type == family->model_type
+            : name.architecture && name.architecture->starts_with(
+                                       first_part(family->architecture))) {
+      return family;
+    }
+  }
+  return nullptr;
+}
+
+Result<const HfFamily*> read_family(std::string_view text,
+                                    const std::string& file_name) {
   Diagnostics errors;
   JsonReader json(text, file_name, errors, hf_json_codes());
   const ModelName name = read_name(json);
   if (!errors.empty()) return errors;
-  if (const auto kind = kind_of(name)) return *kind;
+  if (const HfFamily* family = find_family(name)) return family;
+  std::vector<std::string> types;
+  for (const HfFamily* family : hf_families()) {
+    types.emplace_back(family->model_type);
+  }
   Diagnostic error{.kind = DiagnosticKind::kData,
                    .code = "E525",
                    .where = file_name,
                    .found = "no model_type",
-                   .needed = "is not gpt2 or bert",
-                   .hint = "only GPT-2 and BERT models can be read"};
+                   .needed = "is not one of " + join(types, ", "),
+                   .hint = "docs/models.md lists the models that can be read"};
   if (name.architecture) {
     error.found = "architectures = [\"" + shown(*name.architecture) + "\"]";
   }
@@ -75,9 +89,16 @@ class ConfigReader {
                const HfFamily& family)
       : file_(file_name),
         json_(text, file_name, errors_, hf_json_codes()),
-        family_(family) {
+        family_(family),
+        llama_(json_, shape_) {
     shape_.model.kind = family.kind;
+    shape_.model.tie_embeddings = family.tie_embeddings;
     shape_.layer_norm_epsilon = family.layer_norm_epsilon;
+    if (is_llama()) {
+      shape_.model.llama.variant = family.variant;
+      shape_.embedding_dropout = shape_.hidden_dropout = 0;
+      shape_.attention_dropout = 0;  // the default of transformers
+    }
     if (is_bert()) {
       shape_.type_vocab = 2;
       shape_.padding_id = 0;  // the default of transformers
@@ -89,6 +110,13 @@ class ConfigReader {
  private:
   [[nodiscard]] bool is_bert() const {
     return family_.kind == ModelKind::kBert;
+  }
+  // GPT-2 alone has a default: 4 * n_embd.
+  [[nodiscard]] bool needs_ffn() const {
+    return family_.kind != ModelKind::kGpt2;
+  }
+  [[nodiscard]] bool is_llama() const {
+    return family_.kind == ModelKind::kLlama;
   }
   void read(const std::string& key);
   bool read_number(const std::string& key);
@@ -106,6 +134,7 @@ class ConfigReader {
   JsonReader json_;
   const HfFamily& family_;
   HfShape shape_;
+  HfLlamaReader llama_;
   std::set<std::string> seen_;
 };
 
@@ -167,11 +196,12 @@ bool ConfigReader::read_number(const std::string& key) {
     return true;
   }
   if (key == family_.ffn) {
-    if (is_bert() || !json_.null()) {
+    if (needs_ffn() || !json_.null()) {
       read_size(key, kMostHfSize, shape_.model.ffn);
     }
     return true;
   }
+  if (is_llama()) return llama_.read(key);
   return is_bert() && read_bert_number(key);
 }
 
@@ -196,7 +226,8 @@ bool ConfigReader::read_choice(const std::string& key) {
   } else if (is_bert() && key == "position_embedding_type") {
     read_text(key, "absolute");
   } else if (key == "tie_word_embeddings") {
-    shape_.model.tie_embeddings = json_.boolean(key).value_or(true);
+    shape_.model.tie_embeddings =
+        json_.boolean(key).value_or(family_.tie_embeddings);
   } else {
     return false;
   }
@@ -220,7 +251,7 @@ void ConfigReader::fill() {
     }
   };
   for (const HfSizeKey& size : family_.sizes) need(size.name);
-  if (is_bert()) need(family_.ffn);
+  if (needs_ffn()) need(family_.ffn);
   if (!errors_.empty()) return;
   if (model.ffn == 0) model.ffn = 4 * model.hidden;
   model.seq = model.positions;
@@ -233,6 +264,10 @@ void ConfigReader::fill() {
     refuse("E527", fmt::format("{} = {}", family_.sizes[1].name, model.hidden),
            fmt::format("must be a multiple of {} = {}", family_.sizes[2].name,
                        model.heads));
+  }
+  if (!is_llama()) return;
+  for (const auto& [code, found, needed] : llama_.finish()) {
+    refuse(code, found, needed);
   }
 }
 
@@ -248,9 +283,9 @@ Result<HfShape> ConfigReader::run() {
 
 Result<HfShape> parse_hf_config(std::string_view text,
                                 const std::string& file_name) {
-  const Result<ModelKind> kind = read_kind(text, file_name);
-  if (!kind) return kind.errors();
-  return ConfigReader(text, file_name, hf_family(*kind)).run();
+  const Result<const HfFamily*> family = read_family(text, file_name);
+  if (!family) return family.errors();
+  return ConfigReader(text, file_name, **family).run();
 }
 
 }  // namespace chimera

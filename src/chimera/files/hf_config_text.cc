@@ -2,17 +2,10 @@
 
 #include "chimera/base/text.h"
 #include "chimera/files/hf_family.h"
+#include "chimera/files/hf_llama.h"
 
 namespace chimera {
 namespace {
-
-// A number with a decimal point: Python distinguishes 0 from 0.0, and some
-// readers insist on a float.
-std::string real_text(double value) {
-  const std::string text = fmt::format("{}", value);
-  const bool is_real = text.find_first_of(".e") != std::string::npos;
-  return is_real ? text : text + ".0";
-}
 
 class ConfigText {
  public:
@@ -37,6 +30,12 @@ void add_kind(const HfShape& shape, ConfigText& config) {
                                    : std::to_string(shape.padding_id));
     return;
   }
+  if (shape.model.kind == ModelKind::kLlama) {
+    for (const auto& [key, value] : hf_llama_lines(shape)) {
+      config.add(key, value);
+    }
+    return;
+  }
   config.add("n_ctx", shape.model.positions);  // readers before 2021 expect it
   // Readers assume id 50256 where these are missing, even in a smaller
   // vocabulary.
@@ -50,10 +49,10 @@ void add_kind(const HfShape& shape, ConfigText& config) {
 }  // namespace
 
 std::string hf_config_text(const HfShape& shape) {
-  const HfFamily& family = hf_family(shape.model.kind);
+  const HfFamily& family = hf_family(shape.model);
   ConfigText config;
   config.add("architectures", fmt::format("[\"{}\"]", family.architecture));
-  config.add("model_type", fmt::format("\"{}\"", name_of(family.kind)));
+  config.add("model_type", fmt::format("\"{}\"", family.model_type));
   config.add("torch_dtype", "\"float32\"");
   for (const HfSizeKey& size : family.sizes) {
     config.add(size.name, shape.model.*size.field);
@@ -61,7 +60,7 @@ std::string hf_config_text(const HfShape& shape) {
   config.add(family.ffn, shape.model.ffn);
   config.add(family.activation_key, fmt::format("\"{}\"", family.activation));
   for (const HfRealKey& real : family.reals) {
-    config.add(real.name, real_text(shape.*real.field));
+    config.add(real.name, json_real(shape.*real.field));
   }
   for (const HfFixedKey& fixed : family.fixed) {
     config.add(fixed.name, fixed.value);

@@ -147,8 +147,8 @@ Result<HfDirectory> HfDirectory::open(const std::string& path) {
         .kind = DiagnosticKind::kData,
         .code = "E522",
         .where = config_path,
-        .found = fmt::format(
-            "{} = {}", hf_family(shape->model.kind).sizes[0].name, layers),
+        .found = fmt::format("{} = {}", hf_family(shape->model).sizes[0].name,
+                             layers),
         .needed = fmt::format("must be at most the number of tensors, {}",
                               directory.tensors_.size())};
   }

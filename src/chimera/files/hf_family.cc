@@ -17,6 +17,8 @@ constexpr auto kGpt2Fixed =
 
 constexpr HfFamily kGpt2 = {
     .kind = ModelKind::kGpt2,
+    .variant = {},
+    .model_type = "gpt2",
     .architecture = "GPT2LMHeadModel",
     .prefix = "transformer.",
     .sizes = {{{"n_layer", &ModelShape::layers, kMostHfCount},
@@ -28,6 +30,7 @@ constexpr HfFamily kGpt2 = {
     .activation_key = "activation_function",
     .activation = "gelu_new",
     .layer_norm_epsilon = 1e-5,
+    .tie_embeddings = true,
     .reals = kGpt2Reals,
     .fixed = kGpt2Fixed};
 
@@ -41,6 +44,8 @@ constexpr auto kBertFixed = std::to_array<HfFixedKey>(
 
 constexpr HfFamily kBert = {
     .kind = ModelKind::kBert,
+    .variant = {},
+    .model_type = "bert",
     .architecture = "BertForPreTraining",
     .prefix = "bert.",
     .sizes = {{{"num_hidden_layers", &ModelShape::layers, kMostHfCount},
@@ -53,14 +58,64 @@ constexpr HfFamily kBert = {
     .activation_key = "hidden_act",
     .activation = "gelu",
     .layer_norm_epsilon = 1e-12,
+    .tie_embeddings = true,
     .reals = kBertReals,
     .fixed = kBertFixed};
 
+constexpr auto kLlamaReals = std::to_array<HfRealKey>(
+    {{"rms_norm_eps", &HfShape::layer_norm_epsilon},
+     {"attention_dropout", &HfShape::attention_dropout}});
+
+constexpr auto kLlamaFixed =
+    std::to_array<HfFixedKey>({{"attention_bias", false}, {"mlp_bias", false}});
+constexpr auto kQwen2Fixed =
+    std::to_array<HfFixedKey>({{"use_sliding_window", false}});
+constexpr auto kQwen3Fixed = std::to_array<HfFixedKey>(
+    {{"attention_bias", false}, {"use_sliding_window", false}});
+
+// The Llama family: names and sizes are those of BERT.
+constexpr HfFamily llama(LlamaVariant variant, std::string_view architecture,
+                         std::span<const HfFixedKey> fixed) {
+  HfFamily family = kBert;
+  family.kind = ModelKind::kLlama;
+  family.variant = variant;
+  family.model_type = name_of(variant);
+  family.architecture = architecture;
+  family.prefix = "model.";
+  family.activation = "silu";
+  family.layer_norm_epsilon = 1e-6;
+  family.tie_embeddings = false;
+  family.reals = kLlamaReals;
+  family.fixed = fixed;
+  return family;
+}
+
+constexpr HfFamily kLlama =
+    llama(LlamaVariant::kLlama, "LlamaForCausalLM", kLlamaFixed);
+constexpr HfFamily kMistral =
+    llama(LlamaVariant::kMistral, "MistralForCausalLM", {});
+constexpr HfFamily kQwen2 =
+    llama(LlamaVariant::kQwen2, "Qwen2ForCausalLM", kQwen2Fixed);
+constexpr HfFamily kQwen3 =
+    llama(LlamaVariant::kQwen3, "Qwen3ForCausalLM", kQwen3Fixed);
+
+constexpr auto kFamilies = std::to_array<const HfFamily*>(
+    {&kGpt2, &kBert, &kLlama, &kMistral, &kQwen2, &kQwen3});
+
 }  // namespace
 
-const HfFamily& hf_family(ModelKind kind) {
-  CHIMERA_CHECK(kind != ModelKind::kEmulated, "emulated models have no files");
-  return kind == ModelKind::kGpt2 ? kGpt2 : kBert;
+std::span<const HfFamily* const> hf_families() { return kFamilies; }
+
+const HfFamily& hf_family(const ModelShape& model) {
+  CHIMERA_CHECK(model.kind != ModelKind::kEmulated,
+                "emulated models have no files");
+  const HfFamily* found = &kGpt2;
+  for (const HfFamily* family : kFamilies) {
+    const bool fits = family->kind != ModelKind::kLlama ||
+                      family->variant == model.llama.variant;
+    if (family->kind == model.kind && fits) found = family;
+  }
+  return *found;
 }
 
 }  // namespace chimera

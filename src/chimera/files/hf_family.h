@@ -1,4 +1,4 @@
-// The keys of config.json in the two families, which name the same things
+// The keys of config.json in each family of models, which name the same things
 // differently: one table for reading and writing.
 #pragma once
 
@@ -30,19 +30,25 @@ struct HfFixedKey {
 
 struct HfFamily {
   ModelKind kind;
+  LlamaVariant variant;           // of a Llama
+  std::string_view model_type;    // in config.json
   std::string_view architecture;  // in directories that are written
   std::string_view prefix;        // of the names of the base model's tensors
   std::array<HfSizeKey, 5> sizes;
   std::string_view ffn;
   std::string_view activation_key;
   std::string_view activation;
-  double layer_norm_epsilon;  // the default if config.json has none
+  // The values if config.json has none.
+  double layer_norm_epsilon;
+  bool tie_embeddings;
   std::span<const HfRealKey> reals;
   std::span<const HfFixedKey> fixed;
 };
 
-// The table of a family. REQUIRES: `kind` is gpt2 or bert.
-[[nodiscard]] const HfFamily& hf_family(ModelKind kind);
+[[nodiscard]] std::span<const HfFamily* const> hf_families();
+
+// The table of a model's family. REQUIRES: the model is not emulated.
+[[nodiscard]] const HfFamily& hf_family(const ModelShape& model);
 
 // The largest count accepted, the same as for keys of run.toml.
 inline constexpr int kMostHfCount = 1'000'000;

@@ -23,6 +23,7 @@ struct Alias {
 };
 constexpr auto kAliases = std::to_array<Alias>(
     {{"lm_head.weight", "transformer.wte.weight"},
+     {"lm_head.weight", "model.embed_tokens.weight"},
      {kDecoderWeight, "bert.embeddings.word_embeddings.weight"},
      {kDecoderBias, "cls.predictions.bias"}});
 
@@ -46,6 +47,7 @@ bool is_buffer(ModelKind kind, std::string_view name) {
   if (kind == ModelKind::kGpt2) {
     return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias");
   }
+  if (kind == ModelKind::kLlama) return name.ends_with(".rotary_emb.inv_freq");
   if (name.starts_with("bert.")) name.remove_prefix(5);
   return name == "embeddings.position_ids" ||
          name == "embeddings.token_type_ids";
@@ -84,7 +86,7 @@ class Matcher {
 
   const HfDirectory& directory_;
   std::span<const ExpectedTensor> expected_;
-  ModelKind kind_;
+  const ModelShape& model_;
   std::map<std::string_view, size_t> slots_;  // name -> index of expected_
   std::map<std::string_view, StoredTensor> aliases_;
   std::vector<const StoredTensor*> extra_;
@@ -98,7 +100,7 @@ Matcher::Matcher(const HfDirectory& directory,
                  std::span<const ExpectedTensor> expected)
     : directory_(directory),
       expected_(expected),
-      kind_(directory.shape().model.kind) {
+      model_(directory.shape().model) {
   matched_.tensors.resize(expected.size());
   for (size_t i = 0; i < expected.size(); ++i) {
     CHIMERA_CHECK(slots_.emplace(expected[i].name, i).second,
@@ -144,9 +146,9 @@ bool Matcher::place_as(const std::string& name, const StoredTensor& stored) {
 
 void Matcher::place(const StoredTensor& stored) {
   const std::string name = modern_name(stored.info->name);
-  const std::string prefix(hf_family(kind_).prefix);
+  const std::string prefix(hf_family(model_).prefix);
   if (place_as(name, stored) || place_as(prefix + name, stored)) return;
-  if (!is_buffer(kind_, name)) extra_.push_back(&stored);
+  if (!is_buffer(model_.kind, name)) extra_.push_back(&stored);
 }
 
 void Matcher::settle(std::string_view alias, StoredTensor& slot,
@@ -165,9 +167,10 @@ void Matcher::settle(std::string_view alias, StoredTensor& slot,
 void Matcher::settle_aliases() {
   for (const Alias& alias : kAliases) {
     const auto stored = aliases_.find(alias.name);
+    const auto meaning = slots_.find(alias.meaning);
     if (stored == aliases_.end() || stored->second.info == nullptr) continue;
-    settle(alias.name, matched_.tensors[slots_.at(alias.meaning)],
-           stored->second);
+    if (meaning == slots_.end()) continue;  // of another kind of model
+    settle(alias.name, matched_.tensors[meaning->second], stored->second);
   }
 }
 

@@ -2,9 +2,10 @@
 // missing, left over, of another shape or of an integer type, except for
 // variations between files of the same model:
 //
-//   - the base model's names without "transformer." or "bert.";
+//   - the base model's names without "transformer.", "bert." or "model.";
 //   - LayerNorm.gamma and .beta for .weight and .bias;
-//   - buffers that are not weights: attention masks, position and type ids;
+//   - buffers that are not weights: attention masks, position and type ids,
+//     rotary frequencies;
 //   - a tied head that is stored as well, if it equals the tensor it is tied to
 //     (or is stored instead of it). In an untied BERT the head's bias is
 //     cls.predictions.decoder.bias if it is stored: that is the one added;
@@ -22,7 +23,8 @@
 namespace chimera {
 
 struct ExpectedTensor {
-  // The full name, as in GPT2LMHeadModel or BertForPreTraining.
+  // The full name, as in GPT2LMHeadModel, BertForPreTraining or
+  // LlamaForCausalLM.
   std::string name;
   std::vector<std::int64_t> shape;
   // True: the tensor may be missing if every such tensor of its part is. A part

@@ -1,5 +1,5 @@
-// Writes a Hugging Face directory that GPT2LMHeadModel.from_pretrained or
-// BertForPreTraining.from_pretrained reads.
+// Writes a Hugging Face directory that from_pretrained of GPT2LMHeadModel,
+// BertForPreTraining or a model of the Llama family reads.
 #pragma once
 
 #include <cstddef>

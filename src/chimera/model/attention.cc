@@ -19,8 +19,13 @@ at::Tensor explicit_attention(const Projections& by_head,
                               const Attention& options,
                               const LayerContext& context) {
   const double scale = 1 / std::sqrt(double(by_head.query.size(-1)));
+  const std::int64_t sharing = by_head.query.size(1) / by_head.key.size(1);
+  const auto for_each_query = [&](const at::Tensor& x) {
+    return sharing == 1 ? x : x.repeat_interleave(sharing, 1);
+  };
   at::Tensor scores = at::matmul(
-      by_head.query * scale, by_head.key.transpose(-2, -1));  // (B, H, T, T)
+      by_head.query * scale,
+      for_each_query(by_head.key).transpose(-2, -1));  // (B, H, T, T)
   if (options.causal) {
     const std::int64_t length = scores.size(-1);
     const at::Tensor future =
@@ -30,23 +35,36 @@ at::Tensor explicit_attention(const Projections& by_head,
   }
   const at::Tensor kept =
       dropout(at::softmax(scores, -1), options.dropout, context);
-  return at::matmul(kept, by_head.value);
+  return at::matmul(kept, for_each_query(by_head.value));
 }
 
 }  // namespace
 
-at::Tensor attention(const Projections& projections, const Attention& options,
-                     const LayerContext& context) {
-  const Projections by_head = {split_heads(projections.query, options.heads),
-                               split_heads(projections.key, options.heads),
-                               split_heads(projections.value, options.heads)};
+at::Tensor attention_by_head(const Projections& by_head,
+                             const Attention& options,
+                             const LayerContext& context) {
+  const Projections all = context.cache == nullptr
+                              ? by_head
+                              : context.cache->extend(context.layer, by_head);
+  // A single token in generation sees all others.
+  const bool masks = options.causal && all.query.size(2) == all.key.size(2);
   const bool drops = options.dropout.rate > 0 && context.training;
-  const at::Tensor mixed =  // (B, H, T, C / H)
-      drops ? explicit_attention(by_head, options, context)
-            : at::scaled_dot_product_attention(by_head.query, by_head.key,
-                                               by_head.value, {}, 0.0,
-                                               options.causal);
-  return mixed.transpose(1, 2).reshape(projections.query.sizes());
+  const bool shares = all.query.size(1) != all.key.size(1);
+  const at::Tensor mixed =  // (B, H, T, D)
+      drops
+          ? explicit_attention(all, options, context)
+          : at::scaled_dot_product_attention(all.query, all.key, all.value, {},
+                                             0.0, masks, std::nullopt, shares);
+  return mixed.transpose(1, 2).reshape(
+      {mixed.size(0), mixed.size(2), mixed.size(1) * mixed.size(3)});
+}
+
+at::Tensor attention(const Projections& projections, int heads,
+                     const Attention& options, const LayerContext& context) {
+  return attention_by_head({split_heads(projections.query, heads),
+                            split_heads(projections.key, heads),
+                            split_heads(projections.value, heads)},
+                           options, context);
 }
 
 }  // namespace chimera

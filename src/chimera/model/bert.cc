@@ -86,13 +86,12 @@ class BertBlock : public TransformerLayer {
 
   at::Tensor attend(const at::Tensor& x, Weights weights,
                     const LayerContext& context) const {
-    const at::Tensor mixed =
-        attention({linear(x, weights.subspan(kQuery), context),
-                   linear(x, weights.subspan(kKey), context),
-                   linear(x, weights.subspan(kValue), context)},
-                  {.heads = shape().heads,
-                   .dropout = {details().dropout.attention, kAttentionSite}},
-                  context);
+    const at::Tensor mixed = attention(
+        {linear(x, weights.subspan(kQuery), context),
+         linear(x, weights.subspan(kKey), context),
+         linear(x, weights.subspan(kValue), context)},
+        shape().heads,
+        {.dropout = {details().dropout.attention, kAttentionSite}}, context);
     return drop(linear(mixed, weights.subspan(kOut), context), kOutSite,
                 context);
   }

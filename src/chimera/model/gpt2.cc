@@ -69,9 +69,8 @@ class Gpt2Block : public TransformerLayer {
         linear(norm(x, weights.subspan(kNorm1)), weights.subspan(kQkv), context)
             .chunk(3, -1);  // 3 x (B, T, C)
     const at::Tensor mixed =
-        attention({qkv[0], qkv[1], qkv[2]},
-                  {.heads = shape().heads,
-                   .causal = true,
+        attention({qkv[0], qkv[1], qkv[2]}, shape().heads,
+                  {.causal = true,
                    .dropout = {details().dropout.attention, kAttentionSite}},
                   context);
     return drop(linear(mixed, weights.subspan(kOut), context), kOutSite,
@@ -103,11 +102,10 @@ class Gpt2Head : public TransformerLayer {
 
   at::Tensor forward(const at::Tensor& x, Weights weights,
                      const LayerContext& context) const override {
-    const at::Tensor logits = split_linear(norm(x, weights), {weights[2], {}},
-                                           context.deferred);  // (B, T, V)
-    return cross_entropy(logits.view({-1, shape().vocab}),
-                         context.batch.targets.reshape({-1}),
-                         context.batch.total.tokens);
+    const at::Tensor logits =
+        split_linear(norm(counted(x, context), weights), {weights[2], {}},
+                     context.deferred);  // (B, T, V)
+    return loss_or_logits(logits, context);
   }
 
   double forward_flops() const override {

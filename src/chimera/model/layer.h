@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "chimera/model/kv_cache.h"
 #include "chimera/model/parameter_spec.h"
 #include "chimera/model/tensor_batch.h"
 #include "chimera/model/weight_grad_queue.h"
@@ -32,6 +33,9 @@ struct LayerContext {
   // backward. Null: weight gradients are computed in the backward.
   WeightGradQueue* deferred = nullptr;
   int layer = 0;  // index in the list of layers; keys dropout
+  // Set in generation: attention also sees the tokens in here, and the last
+  // layer returns the logits (B, vocab) of the last token instead of a loss.
+  KvCache* cache = nullptr;
 };
 
 // Immutable after construction; forward may run on several threads at once.

@@ -10,18 +10,26 @@ namespace chimera {
 
 ModelDetails default_details(const ModelShape& shape, double dropout) {
   const bool bert = shape.kind == ModelKind::kBert;
+  const bool llama = shape.kind == ModelKind::kLlama;
   return {.shape = shape,
-          .dropout = {dropout, dropout, dropout},
+          .dropout = llama ? DropoutRates{.attention = dropout}
+                           : DropoutRates{dropout, dropout, dropout},
           .norm_eps = bert ? 1e-12 : 1e-5,
           .padding_id = bert ? 0 : -1};
 }
 
 Model make_model(const ModelDetails& details) {
-  CHIMERA_CHECK(details.shape.kind != ModelKind::kEmulated,
-                "an emulated model has no layers");
-  return {details, details.shape.kind == ModelKind::kGpt2
-                       ? gpt2_layers(details)
-                       : bert_layers(details)};
+  switch (details.shape.kind) {
+    case ModelKind::kGpt2:
+      return {details, gpt2_layers(details)};
+    case ModelKind::kBert:
+      return {details, bert_layers(details)};
+    case ModelKind::kLlama:
+      return {details, llama_layers(details)};
+    case ModelKind::kEmulated:
+      break;
+  }
+  throw InternalError("an emulated model has no layers");
 }
 
 std::int64_t parameter_count(const Model& model) {

@@ -1,6 +1,7 @@
-// GPT-2 and BERT as lists of layers: embeddings, blocks, head. The arithmetic,
-// names and shapes are those of Hugging Face's GPT2LMHeadModel and
-// BertForPreTraining, so loading and exporting neither rename nor transpose.
+// GPT-2, BERT and the Llama family as lists of layers: embeddings, blocks,
+// head. The arithmetic, names and shapes are those of Hugging Face's
+// GPT2LMHeadModel, BertForPreTraining and LlamaForCausalLM, so loading and
+// exporting neither rename nor transpose.
 #pragma once
 
 #include <cstdint>

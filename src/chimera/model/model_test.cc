@@ -23,10 +23,13 @@ TEST(ParameterCount, IsThePapersAndHuggingFaces) {
   EXPECT_EQ(count_of("gpt2-32"), 759'649'280);
   EXPECT_EQ(count_of("gpt2-small"), 124'439'808);
   EXPECT_EQ(count_of("bert-base"), 110'106'428);
+  EXPECT_EQ(count_of("llama-1b"), 1'235'814'400);
+  EXPECT_EQ(count_of("llama-8b"), 8'030'261'248);
 }
 
 TEST(Model, TiedParameterIsTheSameInBothLayers) {
-  for (const ModelKind kind : {ModelKind::kGpt2, ModelKind::kBert}) {
+  for (const ModelKind kind :
+       {ModelKind::kGpt2, ModelKind::kBert, ModelKind::kLlama}) {
     const Model model = make_model(tiny_details(kind, true, 0));
     const ParameterSpec table = model.layers.front()->parameters().front();
     EXPECT_TRUE(table.tied);
@@ -42,7 +45,8 @@ TEST(Model, TiedParameterIsTheSameInBothLayers) {
 }
 
 TEST(Model, OnlyMatricesDecay) {
-  for (const ModelKind kind : {ModelKind::kGpt2, ModelKind::kBert}) {
+  for (const ModelKind kind :
+       {ModelKind::kGpt2, ModelKind::kBert, ModelKind::kLlama}) {
     const Model model = make_model(tiny_details(kind, false, 0));
     for (const auto& layer : model.layers) {
       for (const ParameterSpec& spec : layer->parameters()) {
@@ -73,10 +77,12 @@ class EveryModel
   const TensorBatch whole = to_tensors(batch, total);
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    All, EveryModel,
-    testing::Combine(testing::Values(ModelKind::kGpt2, ModelKind::kBert),
-                     testing::Bool(), testing::Values(0.0, 0.1)));
+INSTANTIATE_TEST_SUITE_P(All, EveryModel,
+                         testing::Combine(testing::Values(ModelKind::kGpt2,
+                                                          ModelKind::kBert,
+                                                          ModelKind::kLlama),
+                                          testing::Bool(),
+                                          testing::Values(0.0, 0.1)));
 
 TEST_P(EveryModel, InputThenWeightHalfEqualsWholeToTheBit) {
   OwnedModel at_once(details());
@@ -87,6 +93,7 @@ TEST_P(EveryModel, InputThenWeightHalfEqualsWholeToTheBit) {
   EXPECT_FALSE(queue.empty());
   for (const auto& [name, weight] : split.by_name) {
     const bool norm = name.find("LayerNorm") != std::string::npos ||
+                      name.find("norm.") != std::string::npos ||
                       name.find(".ln_") != std::string::npos;
     EXPECT_EQ(weight.grad().abs().max().item<double>() > 0, norm) << name;
   }

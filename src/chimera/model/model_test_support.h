@@ -16,6 +16,8 @@
 namespace chimera {
 
 inline ModelDetails tiny_details(ModelKind kind, bool tied, double dropout) {
+  LlamaShape llama;
+  if (kind == ModelKind::kLlama) llama = {.kv_heads = 1, .head_dim = 6};
   return default_details({.kind = kind,
                           .layers = 2,
                           .hidden = 8,
@@ -24,7 +26,8 @@ inline ModelDetails tiny_details(ModelKind kind, bool tied, double dropout) {
                           .seq = 5,
                           .positions = 7,
                           .ffn = 12,
-                          .tie_embeddings = tied},
+                          .tie_embeddings = tied,
+                          .llama = llama},
                          dropout);
 }
 
@@ -47,8 +50,7 @@ inline Batch tiny_batch(const ModelShape& shape, int samples) {
     for (int place = 0; place < shape.seq; ++place) {
       const std::uint64_t at = 4 * batch.inputs.size();
       batch.inputs.push_back(random.below(at, shape.vocab));
-      const bool counts =
-          shape.kind == ModelKind::kGpt2 || random.below(at + 1, 3) == 0;
+      const bool counts = is_causal(shape.kind) || random.below(at + 1, 3) == 0;
       batch.targets.push_back(
           counts ? static_cast<std::int64_t>(random.below(at + 2, shape.vocab))
                  : kIgnoredTarget);

@@ -130,17 +130,119 @@ at::Tensor plain_bert(const Plain& m) {
                 m.batch.next_sentence);
 }
 
-class PlainModel : public testing::TestWithParam<std::tuple<ModelKind, bool>> {
+// Head by head, angles from their definition.
+struct PlainLlama {
+  const Plain& m;
+
+  at::Tensor norm(const at::Tensor& x, const std::string& name) const {
+    const at::Tensor mean = x.square().mean(-1, true);
+    return x / (mean + m.details.norm_eps).sqrt() * m.get(name + ".weight");
+  }
+  at::Tensor linear(const at::Tensor& x, const std::string& name) const {
+    const auto bias = m.weights.find(name + ".bias");
+    const at::Tensor y = at::linear(x, m.get(name + ".weight"));
+    return bias == m.weights.end() ? y : y + bias->second;
+  }
+  // x (B, T, D): number i of the first half and i of the second are a pair.
+  at::Tensor turn(const at::Tensor& x) const {
+    const std::int64_t half = x.size(-1) / 2;
+    std::vector<at::Tensor> firsts, seconds;
+    for (std::int64_t i = 0; i < half; ++i) {
+      const float frequency =
+          1 / std::pow(10000.0F, 2.0F * float(i) / float(2 * half));
+      const at::Tensor angles =
+          at::arange(x.size(1), at::kFloat) * frequency;  // (T)
+      const at::Tensor a = x.select(-1, i), b = x.select(-1, half + i);
+      const at::Tensor cos = angles.cos().to(at::kDouble);
+      const at::Tensor sin = angles.sin().to(at::kDouble);
+      firsts.push_back(a * cos - b * sin);
+      seconds.push_back(b * cos + a * sin);
+    }
+    firsts.insert(firsts.end(), seconds.begin(), seconds.end());
+    return at::stack(firsts, -1);
+  }
+  at::Tensor attend(const at::Tensor& x, const std::string& name) const {
+    const LlamaShape& llama = m.details.shape.llama;
+    const int heads = m.details.shape.heads;
+    const at::Tensor q = linear(x, name + "q_proj");
+    const at::Tensor k = linear(x, name + "k_proj");
+    const at::Tensor v = linear(x, name + "v_proj");
+    const auto part = [&](const at::Tensor& all, int head) {
+      return all.narrow(-1, std::int64_t{head} * llama.head_dim,
+                        llama.head_dim);
+    };
+    std::vector<at::Tensor> outputs;
+    for (int head = 0; head < heads; ++head) {
+      const int shared = head / (heads / llama.kv_heads);
+      at::Tensor query = part(q, head), key = part(k, shared);
+      if (llama.has_qk_norm()) {
+        query = norm(query, name + "q_norm");
+        key = norm(key, name + "k_norm");
+      }
+      const at::Tensor scores =
+          at::matmul(turn(query), turn(key).transpose(1, 2)) /
+          std::sqrt(double(llama.head_dim));
+      const at::Tensor future = at::full_like(scores[0], -1e30).triu(1);
+      outputs.push_back(
+          at::matmul(at::softmax(scores + future, -1), part(v, shared)));
+    }
+    return linear(at::cat(outputs, -1), name + "o_proj");
+  }
 };
 
-INSTANTIATE_TEST_SUITE_P(All, PlainModel,
-                         testing::Combine(testing::Values(ModelKind::kGpt2,
-                                                          ModelKind::kBert),
-                                          testing::Bool()));
+at::Tensor plain_llama(const Plain& m) {
+  const PlainLlama llama{m};
+  at::Tensor x = m.get("model.embed_tokens.weight").index({m.batch.inputs});
+  for (int layer = 0; layer < m.details.shape.layers; ++layer) {
+    const std::string name = "model.layers." + std::to_string(layer) + ".";
+    x = x + llama.attend(llama.norm(x, name + "input_layernorm"),
+                         name + "self_attn.");
+    const at::Tensor h = llama.norm(x, name + "post_attention_layernorm");
+    const at::Tensor gate = llama.linear(h, name + "mlp.gate_proj");
+    x = x + llama.linear(gate * at::sigmoid(gate) *
+                             llama.linear(h, name + "mlp.up_proj"),
+                         name + "mlp.down_proj");
+  }
+  const bool tied = m.details.shape.tie_embeddings;
+  const at::Tensor head =
+      m.get(tied ? "model.embed_tokens.weight" : "lm_head.weight");
+  return m.loss(at::linear(llama.norm(x, "model.norm"), head), m.batch.targets);
+}
+
+at::Tensor plain_loss(const Plain& plain) {
+  switch (plain.details.shape.kind) {
+    case ModelKind::kGpt2:
+      return plain_gpt2(plain);
+    case ModelKind::kBert:
+      return plain_bert(plain);
+    default:
+      return plain_llama(plain);
+  }
+}
+
+struct PlainCase {
+  ModelKind kind;
+  LlamaVariant variant = {};
+};
+
+class PlainModel : public testing::TestWithParam<std::tuple<PlainCase, bool>> {
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    All, PlainModel,
+    testing::Combine(
+        testing::Values(PlainCase{ModelKind::kGpt2},
+                        PlainCase{ModelKind::kBert},
+                        PlainCase{ModelKind::kLlama},
+                        PlainCase{ModelKind::kLlama, LlamaVariant::kQwen2},
+                        PlainCase{ModelKind::kLlama, LlamaVariant::kQwen3}),
+        testing::Bool()));
 
 TEST_P(PlainModel, HasTheSameLossAndGradients) {
-  const auto [kind, tied] = GetParam();
-  OwnedModel ours(tiny_details(kind, tied, 0));
+  const auto [wanted, tied] = GetParam();
+  ModelDetails details = tiny_details(wanted.kind, tied, 0);
+  details.shape.llama.variant = wanted.variant;
+  OwnedModel ours(details);
   const Batch batch = tiny_batch(ours.model.details.shape, 3);
   const TensorBatch tensors = to_tensors(batch, count_targets(batch));
   const double our_loss = ours.step(tensors);
@@ -150,8 +252,7 @@ TEST_P(PlainModel, HasTheSameLossAndGradients) {
     weights[name] = leaf.detach().clone().requires_grad_();
   }
   const Plain plain{weights, ours.model.details, tensors};
-  const at::Tensor loss =
-      kind == ModelKind::kGpt2 ? plain_gpt2(plain) : plain_bert(plain);
+  const at::Tensor loss = plain_loss(plain);
   torch::autograd::backward({loss}, {});
   EXPECT_NEAR(our_loss, loss.item<double>(), 1e-13 * our_loss);
   for (const auto& [name, leaf] : weights) {

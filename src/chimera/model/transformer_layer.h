@@ -1,4 +1,4 @@
-// The base class of the layers of GPT-2 and BERT.
+// The base class of the layers of all transformers.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -55,12 +55,34 @@ class TransformerLayer : public Layer {
     return dropout(x, {.rate = details_.dropout.embedding}, context);
   }
 
-  // (T, C): the embeddings of positions 0 .. T - 1.
+  // The position of the first token: 0, or in generation behind those before.
+  [[nodiscard]] static std::int64_t first_position(
+      const LayerContext& context) {
+    return context.cache == nullptr ? 0 : context.cache->length();
+  }
+
+  // (T, C): the embeddings of the tokens' positions.
   [[nodiscard]] static at::Tensor positions(const at::Tensor& table,
                                             const LayerContext& context) {
     const at::Tensor& inputs = context.batch.inputs;
-    return split_embedding(at::arange(inputs.size(1), inputs.options()),
-                           {table}, context.deferred);
+    const std::int64_t first = first_position(context);
+    return split_embedding(
+        at::arange(first, first + inputs.size(1), inputs.options()), {table},
+        context.deferred);
+  }
+
+  // What a causal head looks at: all tokens, or in generation the last one.
+  [[nodiscard]] static at::Tensor counted(const at::Tensor& x,
+                                          const LayerContext& context) {
+    return context.cache == nullptr ? x : x.narrow(1, x.size(1) - 1, 1);
+  }
+  // What a causal head returns, of logits (B, T, V).
+  [[nodiscard]] static at::Tensor loss_or_logits(const at::Tensor& logits,
+                                                 const LayerContext& context) {
+    at::Tensor flat = logits.view({-1, logits.size(-1)});
+    if (context.cache != nullptr) return flat;
+    return cross_entropy(flat, context.batch.targets.reshape({-1}),
+                         context.batch.total.tokens);
   }
 
   // The cross entropy of logits (N, classes) and targets (N), divided by the

@@ -12,5 +12,7 @@ namespace chimera {
     const ModelDetails& details);
 [[nodiscard]] std::vector<std::unique_ptr<Layer>> bert_layers(
     const ModelDetails& details);
+[[nodiscard]] std::vector<std::unique_ptr<Layer>> llama_layers(
+    const ModelDetails& details);
 
 }  // namespace chimera

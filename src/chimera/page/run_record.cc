@@ -106,11 +106,7 @@ class RunReading {
   }
 
   [[nodiscard]] bool has_shape() const {
-    if (!record_.config) return false;
-    const ModelConfig& model = record_.config->model;
-    return model.kind != ModelKind::kEmulated && model.layers && model.hidden &&
-           model.heads && model.vocab && model.seq && model.positions &&
-           model.ffn && model.tie_embeddings &&
+    return record_.config && chimera::has_shape(record_.config->model) &&
            record_.config->schedule.micro_batch;
   }
 

@@ -13,6 +13,21 @@ constexpr double kMaskedShare = 0.15;
 constexpr double kSentenceTypes = 2;
 
 bool is_bert(ModelKind kind) { return kind == ModelKind::kBert; }
+bool is_llama(ModelKind kind) { return kind == ModelKind::kLlama; }
+
+// Numbers per token of a Llama's queries, and of its keys or values.
+double query_width(const LayerShape& shape) {
+  return double{1} * shape.heads * shape.head_dim;
+}
+double key_width(const LayerShape& shape) {
+  return double{1} * shape.kv_heads * shape.head_dim;
+}
+
+// Embeddings that are added: of tokens, positions and sentence types.
+double tables(ModelKind kind) {
+  if (is_llama(kind)) return 1;
+  return is_bert(kind) ? 3 : 2;
+}
 
 double table_parameters(const ModelShape& model) {
   return double{1} * model.vocab * model.hidden;
@@ -21,12 +36,26 @@ double table_parameters(const ModelShape& model) {
 // Without the table of tokens.
 double embedding_parameters(const ModelShape& model) {
   const double hidden = model.hidden;
+  if (is_llama(model.kind)) return 0;
   const double tables = model.positions * hidden;
   // Sentence types and a norm of scale and shift.
   return is_bert(model.kind) ? tables + (kSentenceTypes + 2) * hidden : tables;
 }
 
+double llama_block_parameters(const ModelShape& model) {
+  const LlamaShape& llama = model.llama;
+  const double hidden = model.hidden, ffn = model.ffn;
+  const double queries = double{1} * model.heads * llama.head_dim;
+  const double keys = double{1} * llama.kv_heads * llama.head_dim;
+  const double attention = hidden * (2 * queries + 2 * keys);
+  const double biases = llama.has_qkv_bias() ? queries + 2 * keys : 0;
+  const double norms =
+      2 * hidden + (llama.has_qk_norm() ? 2 : 0) * double{1} * llama.head_dim;
+  return attention + biases + 3 * hidden * ffn + norms;
+}
+
 double block_parameters(const ModelShape& model) {
+  if (is_llama(model.kind)) return llama_block_parameters(model);
   const double hidden = model.hidden, ffn = model.ffn;
   const double attention = 4 * hidden * hidden + 4 * hidden;
   const double feed_forward = 2 * hidden * ffn + ffn + hidden;
@@ -37,6 +66,7 @@ double block_parameters(const ModelShape& model) {
 // Without the matrix of tokens.
 double head_parameters(const ModelShape& model) {
   const double hidden = model.hidden, vocab = model.vocab;
+  if (is_llama(model.kind)) return hidden;
   const double norm = 2 * hidden;
   if (!is_bert(model.kind)) return norm;
   const double pooler_and_transform = 2 * (hidden * hidden + hidden);
@@ -48,7 +78,11 @@ double head_parameters(const ModelShape& model) {
 
 bool same_work(const LayerShape& a, const LayerShape& b) {
   if (a.kind != b.kind || a.hidden != b.hidden || a.seq != b.seq) return false;
-  if (a.kind == LayerKind::kBlock) return a.heads == b.heads && a.ffn == b.ffn;
+  if (a.kind == LayerKind::kBlock) {
+    return a.heads == b.heads && a.ffn == b.ffn &&
+           is_llama(a.model) == is_llama(b.model) && a.kv_heads == b.kv_heads &&
+           a.head_dim == b.head_dim;
+  }
   return a.model == b.model && a.vocab == b.vocab;
 }
 
@@ -56,8 +90,14 @@ LayerFlops forward_flops(const LayerShape& shape) {
   const double tokens = shape.seq, hidden = shape.hidden, vocab = shape.vocab;
   switch (shape.kind) {
     case LayerKind::kEmbedding:
-      return {.dense = (is_bert(shape.model) ? 3 : 2) * tokens * hidden};
+      return {.dense = tables(shape.model) * tokens * hidden};
     case LayerKind::kBlock:
+      if (is_llama(shape.model)) {
+        return {.dense = 2 * tokens * hidden *
+                         (2 * query_width(shape) + 2 * key_width(shape) +
+                          3.0 * shape.ffn),
+                .attention = 4 * tokens * tokens * query_width(shape)};
+      }
       return {
           .dense = 2 * tokens * (4 * hidden * hidden + 2 * hidden * shape.ffn),
           .attention = 4 * tokens * tokens * hidden};
@@ -72,9 +112,10 @@ LayerFlops forward_flops(const LayerShape& shape) {
 std::vector<ModelLayer> layers_of(const ModelShape& model) {
   CHIMERA_CHECK(model.kind != ModelKind::kEmulated, "has no layers");
   const auto layer = [&](LayerKind kind, double parameters) {
-    return ModelLayer{{kind, model.kind, model.hidden, model.heads, model.ffn,
-                       model.seq, model.vocab},
-                      parameters};
+    return ModelLayer{
+        {kind, model.kind, model.hidden, model.heads, model.ffn, model.seq,
+         model.vocab, model.llama.kv_heads, model.llama.head_dim},
+        parameters};
   };
   std::vector<ModelLayer> layers = {
       layer(LayerKind::kEmbedding, embedding_parameters(model))};
@@ -99,6 +140,13 @@ double estimated_activation_bytes(const LayerShape& shape) {
     case LayerKind::kEmbedding:
       return kFloat * 2 * tokens * hidden;
     case LayerKind::kBlock:
+      if (is_llama(shape.model)) {
+        // Both norms' inputs and outputs, projections before and after they are
+        // rotated, scores and probabilities, the four tensors of SwiGLU.
+        return kFloat * tokens *
+               (4 * hidden + 3 * query_width(shape) + 3 * key_width(shape) +
+                4.0 * shape.ffn + 2.5 * shape.heads * tokens);
+      }
       return kFloat * tokens *
              (10 * hidden + 2.0 * shape.ffn + 2.5 * shape.heads * tokens);
     case LayerKind::kHead: {

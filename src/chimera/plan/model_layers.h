@@ -16,8 +16,9 @@ inline constexpr auto kLayerKindNames =
     std::to_array<std::string_view>({"embedding", "block", "head"});
 constexpr Names names_of(LayerKind) { return kLayerKindNames; }
 
-// What two layers must have in common to take the same time. `model` and
-// `vocab` say nothing about a block: it computes the same in every model.
+// What two layers must have in common to take the same time. `vocab` says
+// nothing about a block, and `model` only whether it is a Llama's: the blocks
+// of GPT-2 and BERT compute the same.
 struct LayerShape {
   LayerKind kind = LayerKind::kBlock;
   ModelKind model = ModelKind::kGpt2;
@@ -26,6 +27,9 @@ struct LayerShape {
   int ffn = 0;
   int seq = 0;
   int vocab = 0;
+  // Llama only; 0 in others, where they are heads and hidden / heads.
+  int kv_heads = 0;
+  int head_dim = 0;
 
   bool operator==(const LayerShape&) const = default;
 };

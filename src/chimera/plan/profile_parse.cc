@@ -94,7 +94,7 @@ class ProfileParser {
     const bool block = layer.shape.kind == LayerKind::kBlock;
     const Need of_block = block ? Need::kRequired : Need::kOptional;
     const Need of_end = block ? Need::kOptional : Need::kRequired;
-    constexpr Names kTransformers = Names(kModelKindNames).first(2);
+    constexpr Names kTransformers = Names(kModelKindNames).first(3);
     layer.shape.model = static_cast<ModelKind>(
         reader.choice("model", kTransformers, of_end).value_or(0));
     layer.shape.hidden = reader.count("hidden", Need::kRequired);
@@ -102,6 +102,11 @@ class ProfileParser {
     layer.shape.ffn = reader.count("ffn", of_block);
     layer.shape.seq = reader.count("seq", Need::kRequired);
     layer.shape.vocab = reader.count("vocab", of_end);
+    const Need of_llama = block && layer.shape.model == ModelKind::kLlama
+                              ? Need::kRequired
+                              : Need::kOptional;
+    layer.shape.kv_heads = reader.count("kv_heads", of_llama);
+    layer.shape.head_dim = reader.count("head_dim", of_llama);
     layer.derived = reader.flag("derived");
     layer.table = table(reader, block);
     profile_.layers.push_back(std::move(layer));

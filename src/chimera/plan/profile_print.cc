@@ -34,7 +34,7 @@ std::string layer_text(const LayerProfile& layer) {
   const auto count = [&](const char* key, int value) {
     if (value > 0) text += fmt::format("{} = {}\n", key, value);
   };
-  if (shape.kind != LayerKind::kBlock) {
+  if (shape.kind != LayerKind::kBlock || shape.model == ModelKind::kLlama) {
     text += fmt::format("model = \"{}\"\n", name_of(shape.model));
   }
   count("hidden", shape.hidden);
@@ -42,6 +42,8 @@ std::string layer_text(const LayerProfile& layer) {
   count("ffn", shape.ffn);
   count("seq", shape.seq);
   count("vocab", shape.vocab);
+  count("kv_heads", shape.kv_heads);
+  count("head_dim", shape.head_dim);
   const LayerTable& table = layer.table;
   return text + list("micro_batch", table.micro_batch, 1) +
          list("forward_ms", table.forward_s, 1e-3) +

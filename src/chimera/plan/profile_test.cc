@@ -168,6 +168,20 @@ TEST(ModelLayers, HaveThePapersNumberOfParameters) {
   EXPECT_EQ(parameters("bert-48"), 669790012);
   EXPECT_EQ(parameters("gpt2-64"), 1389327360);
   EXPECT_EQ(parameters("gpt2-32"), 759649280);
+  EXPECT_EQ(parameters("llama-8b"), 8030261248);
+}
+
+// The blocks of GPT-2 and BERT compute the same, a Llama's does not.
+TEST(ModelLayers, ALlamasBlockIsAnother) {
+  LayerShape block = layers_of(find_preset("llama-tiny").value())[1].shape;
+  LayerShape other = block;
+  EXPECT_TRUE(same_work(block, other));
+  other.kv_heads = 1;
+  EXPECT_FALSE(same_work(block, other));
+  EXPECT_LT(forward_flops(other).total(), forward_flops(block).total());
+  other = block;
+  other.model = ModelKind::kGpt2;
+  EXPECT_FALSE(same_work(block, other));
 }
 
 TEST(ModelLayers, EstimatesAreNearTheMeasuredBlocks) {

@@ -1,6 +1,7 @@
 #include "chimera/train/model_setup.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <map>
 
@@ -21,6 +22,36 @@ struct ShapeSource {
   const char* code;
 };
 
+template <class T>
+std::string text_of(const T& value) {
+  return fmt::format("{}", value);
+}
+std::string text_of(LlamaVariant value) {
+  return "\"" + std::string(name_of(value)) + "\"";
+}
+
+// A sample longer than the model can see.
+Diagnostics check_seq(const ShapeSource& source, int seq) {
+  const ModelShape& theirs = source.hf.model;
+  const auto refuse = [&](int most, const std::string& what) {
+    return Diagnostics{
+        {.kind = source.kind,
+         .code = source.code,
+         .found = "model.seq = " + std::to_string(seq),
+         .needed = "must not be above the " + what + " of " + source.name,
+         .hint = "set model.seq to at most " + std::to_string(most)}};
+  };
+  const int window = theirs.llama.window;
+  if (seq > theirs.positions) {
+    return refuse(theirs.positions,
+                  fmt::format("{} positions", theirs.positions));
+  }
+  if (window > 0 && seq > window) {
+    return refuse(window, fmt::format("sliding window of {} tokens", window));
+  }
+  return {};
+}
+
 Diagnostics adopt_shape(const ShapeSource& source, ModelConfig& model) {
   const HfShape& hf = source.hf;
   Diagnostics errors;
@@ -28,13 +59,13 @@ Diagnostics adopt_shape(const ShapeSource& source, ModelConfig& model) {
     if (!mine) {
       mine = theirs;
     } else if (*mine != theirs) {
-      errors.push_back({.kind = source.kind,
-                        .code = source.code,
-                        .found = "model." + std::string(name) + " = " +
-                                 std::to_string(*mine),
-                        .needed = "must agree with " + source.name +
-                                  ", which has " + std::to_string(theirs),
-                        .hint = "leave it out"});
+      errors.push_back(
+          {.kind = source.kind,
+           .code = source.code,
+           .found = fmt::format("model.{} = {}", name, text_of(*mine)),
+           .needed = "must agree with " + source.name + ", which has " +
+                     text_of(theirs),
+           .hint = "leave it out"});
     }
   };
   if (hf.model.kind != model.kind) {
@@ -53,15 +84,17 @@ Diagnostics adopt_shape(const ShapeSource& source, ModelConfig& model) {
   adopt("positions", model.positions, hf.model.positions);
   adopt("ffn", model.ffn, hf.model.ffn);
   adopt("tie_embeddings", model.tie_embeddings, hf.model.tie_embeddings);
-  if (!model.seq) model.seq = hf.model.positions;
-  if (*model.seq > hf.model.positions) {
-    errors.push_back({.kind = source.kind,
-                      .code = source.code,
-                      .found = "model.seq = " + std::to_string(*model.seq),
-                      .needed = "must not be above the " +
-                                std::to_string(hf.model.positions) +
-                                " positions of " + source.name});
+  if (model.kind == ModelKind::kLlama) {
+    const LlamaShape& llama = hf.model.llama;
+    adopt("variant", model.variant, llama.variant);
+    adopt("kv_heads", model.kv_heads, llama.kv_heads);
+    adopt("head_dim", model.head_dim, llama.head_dim);
+    adopt("rope_theta", model.rope_theta, llama.rope.theta);
+    adopt("norm_eps", model.norm_eps, hf.layer_norm_epsilon);
   }
+  if (!model.seq) model.seq = hf.model.positions;
+  const Diagnostics too_long = check_seq(source, *model.seq);
+  errors.insert(errors.end(), too_long.begin(), too_long.end());
   return errors;
 }
 
@@ -121,7 +154,9 @@ Diagnostics load_init(const std::shared_ptr<const HfDirectory>& directory,
 ModelDetails details_of(const ModelConfig& model, const HfShape* hf) {
   ModelDetails details =
       default_details(shape_of(model), model.dropout.value_or(0));
+  if (model.norm_eps) details.norm_eps = *model.norm_eps;
   if (hf == nullptr) return details;
+  details.shape.llama = hf->model.llama;
   if (!model.dropout) {
     details.dropout = {.embedding = hf->embedding_dropout,
                        .hidden = hf->hidden_dropout,
@@ -168,6 +203,10 @@ Diagnostics set_up_model(RunSetup& setup, const HfShape* saved) {
   }
   setup.model = make_model(details_of(model, hf));
   setup.hf_shape = written_shape(setup.model.details);
+  if (hf != nullptr) {
+    setup.hf_shape.bos_id = hf->bos_id;
+    setup.hf_shape.eos_ids = hf->eos_ids;
+  }
   if (directory) return load_init(directory, setup);
   const std::int64_t seed = setup.config.train.seed;
   setup.start.init = [seed](const ParameterSpec& spec) {

@@ -52,9 +52,8 @@ void note_bytes(RunSetup& setup) {
   constexpr int kMostForBytes = 1024;  // 256, special ids, rounded up
   const ModelShape& shape = setup.model.details.shape;
   const DataFormat format = format_of(setup.config.data.path);
-  const bool is_text =
-      format == DataFormat::kText ||
-      (format == DataFormat::kJsonl && shape.kind == ModelKind::kGpt2);
+  const bool is_text = format == DataFormat::kText ||
+                       (format == DataFormat::kJsonl && is_causal(shape.kind));
   if (setup.config.model.init.empty() || !is_text) return;
   if (shape.vocab <= kMostForBytes) return;
   setup.notices.push_back(fmt::format(

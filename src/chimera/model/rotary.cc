@@ -1,0 +1,65 @@
+#include "chimera/model/rotary.h"
+
+#include <ATen/ATen.h>
+
+#include <numbers>
+
+namespace chimera {
+namespace {
+
+// Long wavelengths are stretched by the factor, short ones are kept, and those
+// between are interpolated.
+at::Tensor llama3_frequencies(const at::Tensor& frequencies, const Rope& rope) {
+  const double context = rope.original_positions;
+  const at::Tensor wavelengths = 2 * std::numbers::pi / frequencies;
+  const at::Tensor is_long = wavelengths > context / rope.low_freq_factor;
+  const at::Tensor is_short = wavelengths < context / rope.high_freq_factor;
+  const at::Tensor share = (context / wavelengths - rope.low_freq_factor) /
+                           (rope.high_freq_factor - rope.low_freq_factor);
+  const at::Tensor mixed =
+      (1 - share) * frequencies / rope.factor + share * frequencies;
+  return at::where(is_long, frequencies / rope.factor,
+                   at::where(is_short, frequencies, mixed));
+}
+
+at::Tensor frequencies_of(const LlamaShape& shape) {
+  const Rope& rope = shape.rope;
+  const at::Tensor exponents =
+      at::arange(0, shape.head_dim, 2, at::kFloat) / double(shape.head_dim);
+  at::Tensor frequencies =
+      1 / at::pow(at::Scalar(rope.theta), exponents);  // (head_dim / 2)
+  switch (rope.type) {
+    case RopeType::kDefault:
+      return frequencies;
+    case RopeType::kLinear:
+      return frequencies / rope.factor;
+    case RopeType::kLlama3:
+      return llama3_frequencies(frequencies, rope);
+  }
+  return frequencies;
+}
+
+// The halves of a head are the two numbers of its pairs.
+at::Tensor turned_quarter(const at::Tensor& x) {
+  const std::vector<at::Tensor> halves = x.chunk(2, -1);
+  return at::cat({-halves[1], halves[0]}, -1);
+}
+
+}  // namespace
+
+RotaryTable make_rotary_table(const LlamaShape& shape, std::int64_t positions) {
+  const at::Tensor angles =
+      at::outer(at::arange(positions, at::kFloat), frequencies_of(shape));
+  const at::Tensor both = at::cat({angles, angles}, -1);
+  return {both.cos(), both.sin()};
+}
+
+at::Tensor rotate(const at::Tensor& x, const RotaryTable& table,
+                  std::int64_t first) {
+  const auto rows = [&](const at::Tensor& all) {
+    return all.narrow(0, first, x.size(2)).to(x.options());
+  };
+  return x * rows(table.cos) + turned_quarter(x) * rows(table.sin);
+}
+
+}  // namespace chimera

@@ -1,0 +1,26 @@
+// Rotary positions (Su et al. 2021): each pair of numbers of a query or key is
+// turned by an angle that grows with its position. Frequencies are those of
+// Hugging Face's rope types "default", "linear" and "llama3".
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "chimera/config/run_config.h"
+
+namespace chimera {
+
+// Cosines and sines of all angles, float32 as in transformers.
+struct RotaryTable {
+  at::Tensor cos, sin;  // (positions, head_dim)
+};
+
+[[nodiscard]] RotaryTable make_rotary_table(const LlamaShape& shape,
+                                            std::int64_t positions);
+
+// x (B, H, T, head_dim), whose first token is at position `first`.
+[[nodiscard]] at::Tensor rotate(const at::Tensor& x, const RotaryTable& table,
+                                std::int64_t first);
+
+}  // namespace chimera
