@@ -124,7 +124,7 @@ void add_tokenize_command(Command& program) {
                      "text or .jsonl files, also .gz or .zst; directories",
                      "IN");
   command.add_value("-o,--output", self->output,
-                    "the ids, raw; a .json beside it describes them",
+                    "the ids, raw; a .json and an .idx beside it describe them",
                     "corpus.bin");
   command.add_value("--tokenizer", self->tokenizer,
                     "a Hugging Face directory, a tokenizer.json, GPT-2's "

@@ -1,5 +1,7 @@
 #include "chimera/tokenizer/tokenizer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -177,6 +179,17 @@ Tokenizer::Tokenizer(const TokenizerSpec& spec, Model model)
   for (const char* name : kEndNames) {
     if (!end_of_document_) end_of_document_ = find_token(spec, name);
   }
+}
+
+std::optional<TokenId> Tokenizer::find(std::string_view token) const {
+  for (const auto& [id, text] : texts_) {
+    if (text == token) return id;
+  }
+  return std::nullopt;
+}
+
+std::string hash_text(const Tokenizer& tokenizer) {
+  return fmt::format("{:016x}", tokenizer.hash());
 }
 
 std::string Tokenizer::decode(std::span<const TokenId> ids) const {

@@ -34,6 +34,9 @@ class Tokenizer {
   // Equal for tokenizers that give equal ids, however their files are written.
   [[nodiscard]] std::uint64_t hash() const { return hash_; }
 
+  // The id of a token; nothing if there is none of this text.
+  [[nodiscard]] std::optional<TokenId> find(std::string_view token) const;
+
   // The text of tokens. Byte-level tokenizers give back what was encoded, if
   // nothing was normalised. Ids without a token are left out.
   [[nodiscard]] std::string decode(std::span<const TokenId> ids) const;
@@ -62,5 +65,8 @@ class Tokenizer {
   std::uint64_t num_ids_ = 0;
   std::uint64_t hash_ = 0;
 };
+
+// The hash as 16 digits, as descriptions of corpora hold it.
+[[nodiscard]] std::string hash_text(const Tokenizer& tokenizer);
 
 }  // namespace chimera

@@ -30,7 +30,7 @@ void add_file(const fs::path& path, std::vector<InputFile>& files,
     file.compression = Compression::kZstd;
     name.remove_suffix(4);
   }
-  file.is_jsonl = name.ends_with(".jsonl");
+  if (name.ends_with(".jsonl")) file.documents = DocumentKind::kJsonLine;
   if (is_named_as_data(name)) {
     errors.push_back({.kind = DiagnosticKind::kData,
                       .code = "E711",

@@ -11,9 +11,16 @@ namespace chimera {
 
 enum class Compression : std::uint8_t { kNone, kGzip, kZstd };
 
+// What a document of a file is.
+enum class DocumentKind : std::uint8_t {
+  kFile,        // all of it
+  kJsonLine,    // the "text" of a line
+  kBlankLines,  // what stands between blank lines
+};
+
 struct InputFile {
   std::string path;
-  bool is_jsonl = false;  // .jsonl: each line's "text"; else one document
+  DocumentKind documents = DocumentKind::kFile;  // .jsonl: kJsonLine
   Compression compression = Compression::kNone;  // .gz, .zst behind that
   std::int64_t bytes = 0;                        // as stored
 };

@@ -7,6 +7,7 @@
 
 #include "chimera/base/json_reader.h"
 #include "chimera/base/text.h"
+#include "chimera/tokenizer/corpus/blank_lines.h"
 
 namespace chimera {
 namespace {
@@ -65,7 +66,7 @@ PieceEncoder::PieceEncoder(const Tokenizer& tokenizer)
 
 void PieceEncoder::end_document(EncodedPiece& out) {
   if (const auto end = tokenizer_.end_of_document()) ids_.push_back(*end);
-  ++out.documents;
+  out.document_ends.push_back(static_cast<std::int64_t>(ids_.size()));
 }
 
 void PieceEncoder::encode_line(const Piece& piece, std::string_view line,
@@ -82,20 +83,33 @@ void PieceEncoder::encode_line(const Piece& piece, std::string_view line,
   end_document(out);
 }
 
+void PieceEncoder::encode_lines(const Piece& piece, EncodedPiece& out) {
+  std::string_view rest = piece.bytes;
+  for (std::int64_t number = piece.first_line;
+       !rest.empty() && out.errors.size() < kEnough; ++number) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    encode_line(piece, line, number, out);
+  }
+}
+
 EncodedPiece PieceEncoder::encode(const Piece& piece) {
   EncodedPiece out{.position = piece.position};
   ids_.clear();
-  if (!piece.file->is_jsonl) {
-    encoder_.encode(piece.bytes, ids_);
-    if (piece.ends_document) end_document(out);
-  } else {
-    std::string_view rest = piece.bytes;
-    for (std::int64_t number = piece.first_line;
-         !rest.empty() && out.errors.size() < kEnough; ++number) {
-      const std::string_view line = rest.substr(0, rest.find('\n'));
-      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-      encode_line(piece, line, number, out);
-    }
+  switch (piece.file->documents) {
+    case DocumentKind::kFile:
+      encoder_.encode(piece.bytes, ids_);
+      if (piece.ends_file) end_document(out);
+      break;
+    case DocumentKind::kJsonLine:
+      encode_lines(piece, out);
+      break;
+    case DocumentKind::kBlankLines:
+      for (const std::string_view document : split_at_blanks(piece.bytes)) {
+        encoder_.encode(document, ids_);
+        end_document(out);
+      }
+      break;
   }
   out.tokens = static_cast<std::int64_t>(ids_.size());
   if (needs_wide_ids(tokenizer_)) {

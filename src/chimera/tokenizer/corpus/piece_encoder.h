@@ -15,9 +15,10 @@ namespace chimera {
 struct EncodedPiece {
   std::string bytes;  // little-endian ids
   std::int64_t tokens = 0;
-  std::int64_t documents = 0;  // that end in it
-  std::int64_t position = 0;   // as the piece's
-  Diagnostics errors;          // of the first ten lines that have one
+  // Where documents end in it, counted in its tokens.
+  std::vector<std::int64_t> document_ends = {};
+  std::int64_t position = 0;  // as the piece's
+  Diagnostics errors = {};    // of the first ten lines that have one
 };
 
 class PieceEncoder {
@@ -27,6 +28,7 @@ class PieceEncoder {
   [[nodiscard]] EncodedPiece encode(const Piece& piece);
 
  private:
+  void encode_lines(const Piece& piece, EncodedPiece& out);
   void encode_line(const Piece& piece, std::string_view line,
                    std::int64_t number, EncodedPiece& out);
   void end_document(EncodedPiece& out);

@@ -4,6 +4,8 @@
 #include <span>
 #include <utility>
 
+#include "chimera/tokenizer/corpus/blank_lines.h"
+
 namespace chimera {
 namespace {
 
@@ -27,20 +29,27 @@ Diagnostics PieceReader::fill(size_t size) {
 
 size_t PieceReader::cut() const {
   if (is_over_) return buffer_.size();
-  if (!files_[at_].is_jsonl) return tokenizer_.last_cut(buffer_);
-  return buffer_.rfind('\n') + 1;  // npos + 1 is 0
+  switch (files_[at_].documents) {
+    case DocumentKind::kFile:
+      return tokenizer_.last_cut(buffer_);
+    case DocumentKind::kJsonLine:
+      return buffer_.rfind('\n') + 1;  // npos + 1 is 0
+    case DocumentKind::kBlankLines:
+      return last_document_end(buffer_);
+  }
+  return 0;
 }
 
 Piece PieceReader::take(size_t size) {
   Piece piece{.file = &files_[at_],
-              .ends_document = is_over_ && size == buffer_.size(),
+              .ends_file = is_over_ && size == buffer_.size(),
               .first_line = line_,
               .position = used_ + source_->position()};
   std::string rest = buffer_.substr(size);
   buffer_.resize(size);
   piece.bytes = std::exchange(buffer_, std::move(rest));
   line_ += std::count(piece.bytes.begin(), piece.bytes.end(), '\n');
-  if (piece.ends_document) {
+  if (piece.ends_file) {
     used_ += files_[at_].bytes;
     source_.reset();
     ++at_;

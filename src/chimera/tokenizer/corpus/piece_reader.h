@@ -1,6 +1,6 @@
 // A corpus as a row of pieces that can be encoded apart, each about a megabyte:
-// part of a document, or lines of JSONL. Where the pieces are cut depends on
-// the files and the tokenizer alone.
+// part of a document, or whole documents of a file of many. Where the pieces
+// are cut depends on the files and the tokenizer alone.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ namespace chimera {
 struct Piece {
   std::string bytes;
   const InputFile* file = nullptr;
-  bool ends_document = false;   // text only
-  std::int64_t first_line = 1;  // JSONL only
-  std::int64_t position = 0;    // stored bytes of all files used up to its end
+  bool ends_file = false;
+  std::int64_t first_line = 1;
+  std::int64_t position = 0;  // stored bytes of all files used up to its end
 };
 
 class PieceReader {
@@ -31,7 +31,7 @@ class PieceReader {
       : files_(files), tokenizer_(tokenizer) {}
 
   // The next piece; nullopt at the end. Memory grows beyond a piece only while
-  // a document has no place to cut, or a line of JSONL no end.
+  // a document has no place to cut, or one of many no end.
   [[nodiscard]] Result<std::optional<Piece>> next();
 
  private:

@@ -1,7 +1,5 @@
 #include "chimera/tokenizer/corpus/tokenize_corpus.h"
 
-#include <fmt/format.h>
-
 #include <condition_variable>
 #include <exception>
 #include <filesystem>
@@ -10,6 +8,8 @@
 #include <thread>
 
 #include "chimera/base/files.h"
+#include "chimera/tokenizer/corpus/corpus_description.h"
+#include "chimera/tokenizer/corpus/megatron_index.h"
 #include "chimera/tokenizer/corpus/piece_encoder.h"
 #include "chimera/tokenizer/corpus/piece_reader.h"
 
@@ -44,6 +44,9 @@ class CorpusJob {
 
   [[nodiscard]] const Diagnostics& errors() const { return errors_; }
   [[nodiscard]] const CorpusSummary& summary() const { return summary_; }
+  [[nodiscard]] const std::vector<std::int64_t>& document_ends() const {
+    return document_ends_;
+  }
 
  private:
   void work() {
@@ -99,8 +102,11 @@ class CorpusJob {
       return;
     }
     output_.write(piece.bytes);
+    for (const std::int64_t end : piece.document_ends) {
+      document_ends_.push_back(summary_.tokens + end);
+    }
     summary_.tokens += piece.tokens;
-    summary_.documents += piece.documents;
+    summary_.documents = static_cast<std::int64_t>(document_ends_.size());
     progress_.tokens = summary_.tokens;
     progress_.bytes = piece.position;
     if (options_.on_progress) options_.on_progress(progress_);
@@ -127,26 +133,21 @@ class CorpusJob {
   std::exception_ptr failure_;
   Diagnostics errors_;
   CorpusSummary summary_;
+  std::vector<std::int64_t> document_ends_;  // in tokens
   CorpusProgress progress_;
 };
 
-std::string description(const CorpusSummary& summary,
-                        const Tokenizer& tokenizer) {
-  const auto end = tokenizer.end_of_document();
-  return fmt::format(
-      "{{\n  \"format\": \"chimera-corpus-1\",\n  \"dtype\": \"{}\",\n"
-      "  \"tokens\": {},\n  \"documents\": {},\n  \"vocab\": {},\n"
-      "  \"end_of_document\": {},\n  \"tokenizer_hash\": \"{:016x}\"\n}}\n",
-      summary.wide ? "uint32" : "uint16", summary.tokens, summary.documents,
-      tokenizer.num_ids(), end ? std::to_string(*end) : "null",
-      tokenizer.hash());
+CorpusDescription description(const CorpusSummary& summary,
+                              const Tokenizer& tokenizer) {
+  return {.wide = summary.wide,
+          .tokens = summary.tokens,
+          .documents = summary.documents,
+          .vocab = static_cast<std::int64_t>(tokenizer.num_ids()),
+          .end_of_document = tokenizer.end_of_document(),
+          .tokenizer_hash = hash_text(tokenizer)};
 }
 
 }  // namespace
-
-std::string description_path(const std::string& output) {
-  return std::filesystem::path(output).replace_extension(".json").string();
-}
 
 Result<CorpusSummary> tokenize_corpus(const std::vector<InputFile>& files,
                                       const Tokenizer& tokenizer,
@@ -157,11 +158,18 @@ Result<CorpusSummary> tokenize_corpus(const std::vector<InputFile>& files,
   if (!job.errors().empty()) return job.errors();
   CorpusSummary summary = job.summary();
   summary.wide = needs_wide_ids(tokenizer);
-  // An old description must not stand beside a new corpus.
+  // An old description or index must not stand beside a new corpus.
   std::error_code ignored;
   std::filesystem::remove(description_path(options.output), ignored);
+  std::filesystem::remove(index_path(options.output), ignored);
   output.finish();
-  write_file(description_path(options.output), description(summary, tokenizer));
+  write_megatron_index(index_path(options.output),
+                       {.bytes_per_id = summary.wide ? 4 : 2,
+                        .tokens = summary.tokens,
+                        .document_ends = job.document_ends()});
+  CorpusDescription described = description(summary, tokenizer);
+  described.source_hash = options.source_hash;
+  write_file(description_path(options.output), print(described));
   return summary;
 }
 

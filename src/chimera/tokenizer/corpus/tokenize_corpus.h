@@ -20,8 +20,9 @@ struct CorpusProgress {
 };
 
 struct CorpusOptions {
-  std::string output;   // corpus.bin; corpus.json is written beside it
+  std::string output;   // corpus.bin; .json and .idx are written beside it
   int num_threads = 1;  // at least 1
+  std::string source_hash = {};  // for the description
   // Called after each piece, by one thread at a time; may be empty.
   std::function<void(const CorpusProgress&)> on_progress = {};
 };
@@ -34,12 +35,10 @@ struct CorpusSummary {
 
 // Each text file, and each line of a JSONL file, is a document; behind it comes
 // the tokenizer's end-of-document token, if it has one. Files appear whole or
-// not at all; those of an earlier run are replaced. Throws IoError.
+// not at all; those of an earlier run are replaced. Keeps 8 bytes in memory for
+// each document. Throws IoError.
 [[nodiscard]] Result<CorpusSummary> tokenize_corpus(
     const std::vector<InputFile>& files, const Tokenizer& tokenizer,
     const CorpusOptions& options);
-
-// The name of the description beside a corpus: corpus.bin -> corpus.json.
-[[nodiscard]] std::string description_path(const std::string& output);
 
 }  // namespace chimera

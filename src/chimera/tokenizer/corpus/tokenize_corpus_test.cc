@@ -9,6 +9,7 @@
 
 #include "chimera/base/files.h"
 #include "chimera/tokenizer/byte_alphabet.h"
+#include "chimera/tokenizer/corpus/megatron_index.h"
 
 namespace chimera {
 namespace {
@@ -91,6 +92,31 @@ TEST_F(Corpus, ThreadsDoNotShow) {
     ASSERT_EQ(found.size(), 2 * (text.size() + 1));
     EXPECT_TRUE(std::equal(text.begin(), text.end(), found.begin()));
     EXPECT_EQ(found[text.size()], 256);
+  }
+}
+
+TEST_F(Corpus, TheIndexSaysWhereDocumentsEnd) {
+  std::string text;
+  std::vector<std::int64_t> ends;
+  for (size_t i = 0; text.size() < 3'000'000; ++i) {
+    const std::string document(1 + i * 7919 % 100, 'a');
+    text += document + (i % 3 == 0 ? "\n \n" : "\n\n\n");
+    ends.push_back((ends.empty() ? 0 : ends.back()) +
+                   static_cast<std::int64_t>(document.size()) + 1);
+  }
+  auto files = find_inputs({file("long.txt", text)}).value();
+  files[0].documents = DocumentKind::kBlankLines;
+  for (const int num_threads : {1, 5}) {
+    const auto summary = tokenize_corpus(
+        files, tokenizer_,
+        {.output = path("out.bin"), .num_threads = num_threads});
+    ASSERT_TRUE(summary.ok());
+    const auto index = parse_megatron_index(
+        read_file(index_path(path("out.bin"))).value(), "out.idx");
+    ASSERT_TRUE(index.ok());
+    EXPECT_EQ(index->bytes_per_id, 2);
+    EXPECT_EQ(index->tokens, summary->tokens);
+    EXPECT_TRUE(index->document_ends == ends);
   }
 }
 
