@@ -211,7 +211,7 @@ RunConfig replanned_config(Shape shape, bool tied) {
                 {.tied = tied, .dropout = true, .sync = "eager-opt"});
   config.train.steps = 5;
   config.train.clip = 0.5;
-  config.data.eval_path = config.data.path;
+  config.data.eval_path = config.data.path.at(0);
   config.train.eval_every = 2;
   return config;
 }

@@ -3,6 +3,8 @@
 
 usage: train_test.py CHIMERA_BINARY
 """
+import array
+import gzip
 import json
 import os
 import pathlib
@@ -387,7 +389,16 @@ class Refuses(Base):
                 ("E503", self.data("odd.bin", b"abc")),
                 ("E504", self.data("short.txt", b"ab")),
                 ("E505", self.data("ids.bin", b"\xff\xff" * 99)),
-                ("E506", "data.tokenizer=gpt2"),
+                ("E701", "data.tokenizer=/nowhere"),
+                ("E514", self.data("x.npy.bin", b"\x93NUMPY\x01" * 99)),
+                ("E514", self.data("x.txt", gzip.compress(b"text"))),
+                ("E514", self.data("table.bin", b"PAR1" * 99)),
+                ("E514", self.data("model.bin", b"\x40" + bytes(7) +
+                                   b'{"a":' + b" " * 99)),
+                ("E515", self.data("int32.bin",
+                                   array.array("i", range(99)).tobytes())),
+                ("E515", self.data("int64.bin",
+                                   array.array("q", range(99)).tobytes())),
                 ("E507", self.data("bad.jsonl", b"{\n")),
                 ("E528", f'model.init="{self.folder}"')]:
             with self.subTest(code):

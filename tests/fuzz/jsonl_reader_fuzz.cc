@@ -25,10 +25,14 @@ void must_be_few(const chimera::Diagnostics& errors) {
 }
 
 void use_text(const chimera::JsonlText& jsonl, int vocab) {
-  const auto bytes = chimera::join_documents(jsonl, vocab);
-  if (!bytes) return must_be_few(bytes.errors());
-  must(!bytes->empty() && bytes->size() <= jsonl.text.size());
-  for (const std::uint8_t byte : *bytes) must(byte < vocab || byte == '\n');
+  const auto texts = chimera::join_documents(jsonl, vocab);
+  if (!texts) return must_be_few(texts.errors());
+  const std::string& bytes = texts->bytes;
+  must(!bytes.empty() && bytes.size() <= jsonl.text.size());
+  for (const char c : bytes) {
+    must(static_cast<std::uint8_t>(c) < vocab || c == '\n');
+  }
+  must(texts->ends.back() == static_cast<std::int64_t>(bytes.size()));
 }
 
 void use_prepared(const chimera::JsonlText& jsonl, int vocab) {
@@ -44,6 +48,8 @@ void use_prepared(const chimera::JsonlText& jsonl, int vocab) {
       const std::int64_t target = batch.targets[i];
       must(batch.inputs[i] >= 0 && batch.inputs[i] < vocab);
       must(batch.token_types[i] == 0 || batch.token_types[i] == 1);
+      must(batch.segments.empty() || batch.segments[i] == 0 ||
+           target == chimera::kIgnoredTarget);
       if (target == chimera::kIgnoredTarget) continue;
       must(target >= 0 && target < vocab);
       ++targets;

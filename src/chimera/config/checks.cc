@@ -114,6 +114,43 @@ void check_momentum(Draft& draft) {
                                     name_of(train.optimizer))});
 }
 
+void check_evaluation(Draft& draft) {
+  const DataConfig& data = draft.config.data;
+  if (data.eval_fraction == 0 || data.eval_path.empty()) return;
+  draft.report(
+      draft.place_of({"data.eval_fraction"}),
+      {.code = "E032",
+       .where = "",
+       .found = fmt::format("data.eval_fraction = {}", data.eval_fraction),
+       .needed = "must not stand beside data.eval_path",
+       .hint = "each says what to evaluate; remove one"});
+}
+
+void check_weights(Draft& draft) {
+  const DataConfig& data = draft.config.data;
+  if (!draft.are_sound({"data.path", "data.weights"})) return;
+  if (data.weights.empty() || data.weights.size() == data.path.size()) return;
+  draft.report(
+      draft.place_of({"data.weights"}),
+      {.code = "E034",
+       .where = "",
+       .found = fmt::format("length of data.weights = {}", data.weights.size()),
+       .needed = fmt::format("must be that of data.path, {}", data.path.size()),
+       .hint = "give one weight for each file or pattern"});
+}
+
+void check_packing(Draft& draft) {
+  const RunConfig& config = draft.config;
+  if (config.data.pack == Packing::kWindows) return;
+  if (config.model.kind != ModelKind::kBert) return;
+  draft.report(draft.place_of({"data.pack"}),
+               {.code = "E033",
+                .where = "",
+                .found = "data.pack = \"documents\"",
+                .needed = "needs a causal model",
+                .hint = "remove it: BERT's pairs never cross documents"});
+}
+
 }  // namespace
 
 void check_together(Draft& draft) {
@@ -122,6 +159,9 @@ void check_together(Draft& draft) {
   check_rates(draft);
   check_warmup(draft);
   check_momentum(draft);
+  check_evaluation(draft);
+  check_weights(draft);
+  check_packing(draft);
 }
 
 std::vector<std::string_view> missing_for_training(const RunConfig& config) {

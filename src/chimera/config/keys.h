@@ -19,10 +19,11 @@ namespace chimera {
 // A member of a RunConfig. Its type is the type of the key.
 using KeyField = std::variant<
     bool*, int*, std::int64_t*, double*, std::string*, std::array<double, 2>*,
-    std::vector<int>*, std::vector<double>*, std::optional<bool>*,
-    std::optional<int>*, std::optional<double>*, Scale*, Sync*,
-    std::optional<Shape>*, ModelKind*, std::optional<LlamaVariant>*,
-    OptimizerKind*, LrDecay*, OnNan*, SampleOrder*, TransportKind*>;
+    std::vector<int>*, std::vector<double>*, std::vector<std::string>*,
+    std::optional<bool>*, std::optional<int>*, std::optional<double>*, Scale*,
+    Sync*, std::optional<Shape>*, ModelKind*, std::optional<LlamaVariant>*,
+    OptimizerKind*, LrDecay*, OnNan*, SampleOrder*, TokenType*, Packing*,
+    TransportKind*>;
 
 // Which numbers a key takes (each number of a list). Always finite ones. The
 // limits are whole numbers.

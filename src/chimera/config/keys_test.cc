@@ -27,7 +27,8 @@ TEST(Keys, SectionsStandTogether) {
   EXPECT_THAT(section_names(),
               ElementsAre("model", "schedule", "train", "data", "run"));
   EXPECT_THAT(key_names("data"),
-              ElementsAre("path", "eval_path", "order", "tokenizer"));
+              ElementsAre("path", "eval_path", "order", "tokenizer",
+                          "token_type", "eval_fraction", "weights", "pack"));
   EXPECT_THAT(key_names("dta"), ElementsAre());
 }
 

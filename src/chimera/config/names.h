@@ -50,6 +50,16 @@ inline constexpr auto kSampleOrderNames =
     std::to_array<std::string_view>({"shuffled", "sequential"});
 constexpr Names names_of(SampleOrder) { return kSampleOrderNames; }
 
+enum class TokenType { kAuto, kUint16, kUint32 };
+inline constexpr auto kTokenTypeNames =
+    std::to_array<std::string_view>({"auto", "uint16", "uint32"});
+constexpr Names names_of(TokenType) { return kTokenTypeNames; }
+
+enum class Packing { kWindows, kDocuments };
+inline constexpr auto kPackingNames =
+    std::to_array<std::string_view>({"none", "documents"});
+constexpr Names names_of(Packing) { return kPackingNames; }
+
 enum class TransportKind { kAuto, kThreads, kMpi };
 inline constexpr auto kTransportKindNames =
     std::to_array<std::string_view>({"auto", "threads", "mpi"});

@@ -13,8 +13,9 @@
 //   E010 wrong number of list elements     E029 momentum without sgd
 //   E011 a null character in a text        E030 lists of different lengths
 //   E012 a file to read does not exist     E031 cut not ascending from 0
-//                                          E036 kv_heads does not divide heads
-//                                          E037 an odd head_dim
+//   E034 weights that are not as many      E032 eval_fraction and eval_path
+//        as paths                          E033 packing of pairs
+//   E036 kv_heads does not divide heads    E037 an odd head_dim
 #pragma once
 
 #include <string>

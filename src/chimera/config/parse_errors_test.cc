@@ -128,7 +128,8 @@ TEST(ParseErrors, KeyNearToNothingListsThemAll) {
   EXPECT_THAT(errors_after_model("[data]\nxyzzyxyzzy = 1\n"),
               ElementsAre("E005] run.toml:4: data.xyzzyxyzzy is not a key of "
                           "[data]; hint: known are path, eval_path, order, "
-                          "tokenizer"));
+                          "tokenizer, token_type, eval_fraction, weights, "
+                          "pack"));
 }
 
 TEST(ParseErrors, SectionInASection) {
@@ -499,6 +500,23 @@ TEST(ParseErrors, CutAscendsFromZero) {
                           "schedule.cut[1] = 2; hint: cut lists the first "
                           "layer of each stage"));
   EXPECT_THAT(errors_after_schedule("cut = [0, 1, 3]\n"), ElementsAre());
+}
+
+TEST(ParseErrors, DataThatContradictsItself) {
+  EXPECT_THAT(
+      errors_after_model("[data]\npath = [\"a\", \"b*\"]\neval_path = \"c\"\n"
+                         "eval_fraction = 0.1\nweights = [1]\n"),
+      ElementsAre("E032] run.toml:6: data.eval_fraction = 0.1 must not stand "
+                  "beside data.eval_path; hint: each says what to evaluate; "
+                  "remove one",
+                  "E034] run.toml:7: length of data.weights = 1 must be that "
+                  "of data.path, 2; hint: give one weight for each file or "
+                  "pattern"));
+  EXPECT_THAT(errors("[model]\npreset = \"bert-tiny\"\n[data]\npack = "
+                     "\"documents\"\n"),
+              ElementsAre("E033] run.toml:4: data.pack = \"documents\" needs a "
+                          "causal model; hint: remove it: BERT's pairs never "
+                          "cross documents"));
 }
 
 TEST(ParseErrors, ManyAtOnceFromTheTopDown) {

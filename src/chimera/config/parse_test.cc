@@ -149,10 +149,13 @@ shard_update = true
 on_nan = "skip"
 eval_every = 5
 [data]
-path = "a.txt"
+path = ["a.txt", "c*.txt"]
 eval_path = "b.txt"
 order = "sequential"
 tokenizer = "gpt2"
+token_type = "uint32"
+weights = [3, 0.5]
+pack = "documents"
 [run]
 dir = "out"
 transport = "mpi"
@@ -183,7 +186,13 @@ recover = true
                     true,
                     OnNan::kSkip,
                     5};
-  expected.data = {"a.txt", "b.txt", SampleOrder::kSequential, "gpt2"};
+  expected.data = {.path = {"a.txt", "c*.txt"},
+                   .eval_path = "b.txt",
+                   .order = SampleOrder::kSequential,
+                   .tokenizer = "gpt2",
+                   .token_type = TokenType::kUint32,
+                   .weights = {3, 0.5},
+                   .pack = Packing::kDocuments};
   expected.run = {"out", TransportKind::kMpi, 2, 1.5, true, 3, 4, 5, true};
   EXPECT_EQ(config, expected);
 }
@@ -268,7 +277,7 @@ TEST(Parse, OverridesAreTomlAndElsePlainText) {
   EXPECT_EQ(config.schedule.spec.scheme, "1f1b");
   EXPECT_EQ(config.train.decay, LrDecay::kLinear);
   EXPECT_EQ(config.run.dir, "123");
-  EXPECT_EQ(config.data.path, "");
+  EXPECT_TRUE(config.data.path.empty());
   EXPECT_EQ(config.train.betas[1], 0.6);
   EXPECT_EQ(config.data.eval_path, "a=b#c");
   EXPECT_TRUE(config.run.trace);

@@ -7,21 +7,40 @@
 namespace chimera {
 namespace {
 
-// The path that `key` holds in `config`; nullptr if it holds none.
-std::string* path_in(RunConfig& config, const ConfigKey& key) {
-  if (!key.is_path) return nullptr;
+// The paths that `key` holds in `config`, without "" and the key's default.
+std::vector<std::string*> paths_in(RunConfig& config, const ConfigKey& key) {
+  if (!key.is_path) return {};
+  std::vector<std::string*> paths;
+  const KeyField field = key.field(config);
+  if (auto* const* list = std::get_if<std::vector<std::string>*>(&field)) {
+    for (std::string& path : **list) paths.push_back(&path);
+    return paths;
+  }
   RunConfig defaults;
-  std::string* path = std::get<std::string*>(key.field(config));
+  std::string* path = std::get<std::string*>(field);
   const std::string& word = *std::get<std::string*>(key.field(defaults));
-  return path->empty() || *path == word ? nullptr : path;
+  if (!path->empty() && *path != word) paths.push_back(path);
+  return paths;
+}
+
+// The first path of `key` that leads nowhere; nullptr if all are there.
+// Patterns are left to whoever looks for their files.
+const std::string* first_missing(RunConfig& config, const ConfigKey& key) {
+  for (const std::string* path : paths_in(config, key)) {
+    std::error_code ignored;
+    const bool is_pattern = path->find_first_of("*?[") != std::string::npos;
+    if (!is_pattern && !std::filesystem::exists(*path, ignored)) return path;
+  }
+  return nullptr;
 }
 
 }  // namespace
 
 void start_path_at(const std::filesystem::path& folder, const ConfigKey& key,
                    RunConfig& config) {
-  std::string* path = path_in(config, key);
-  if (path != nullptr) *path = (folder / *path).lexically_normal().string();
+  for (std::string* path : paths_in(config, key)) {
+    *path = (folder / *path).lexically_normal().string();
+  }
 }
 
 RunConfig with_absolute_paths(RunConfig config) {
@@ -33,11 +52,8 @@ RunConfig with_absolute_paths(RunConfig config) {
 std::vector<const ConfigKey*> missing_inputs(RunConfig config) {
   std::vector<const ConfigKey*> missing;
   for (const ConfigKey& key : config_keys()) {
-    const std::string* path = path_in(config, key);
-    std::error_code ignored;
     const bool is_written = key.section == "run";
-    if (path != nullptr && !is_written &&
-        !std::filesystem::exists(*path, ignored)) {
+    if (!is_written && first_missing(config, key) != nullptr) {
       missing.push_back(&key);
     }
   }
@@ -47,7 +63,7 @@ std::vector<const ConfigKey*> missing_inputs(RunConfig config) {
 Diagnostic missing_input(const ConfigKey& key, RunConfig config) {
   return {.code = "E012",
           .found = fmt::format("{} = \"{}\"", full_name(key),
-                               shown(*path_in(config, key))),
+                               shown(*first_missing(config, key))),
           .needed = "does not exist"};
 }
 

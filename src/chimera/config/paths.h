@@ -10,8 +10,8 @@
 
 namespace chimera {
 
-// Makes a relative path in `config`, the value of `key`, start at `folder`.
-// Leaves an absolute path, "" and the key's default ("bytes") as they are, and
+// Makes relative paths in `config`, the value of `key`, start at `folder`.
+// Leaves absolute paths, "" and the key's default ("bytes") as they are, and
 // does nothing if `key` holds no path.
 void start_path_at(const std::filesystem::path& folder, const ConfigKey& key,
                    RunConfig& config);
@@ -23,7 +23,8 @@ void start_path_at(const std::filesystem::path& folder, const ConfigKey& key,
 // Keys of `config` that name a file or directory to read which does not exist.
 [[nodiscard]] std::vector<const ConfigKey*> missing_inputs(RunConfig config);
 
-// E012 for such a key. `where` may be empty.
+// E012 for such a key. `where` may be empty. REQUIRES: missing_inputs() names
+// it.
 [[nodiscard]] Diagnostic missing_input(const ConfigKey& key, RunConfig config);
 
 }  // namespace chimera

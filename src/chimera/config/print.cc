@@ -30,7 +30,7 @@ template <class List>
 std::string toml_list(const List& list) {
   std::vector<std::string> elements;
   elements.reserve(list.size());
-  for (const auto element : list) elements.push_back(toml_of(element));
+  for (const auto& element : list) elements.push_back(toml_of(element));
   return "[" + join(elements, ", ") + "]";
 }
 
@@ -39,6 +39,10 @@ std::string toml_of(const std::array<double, 2>& list) {
 }
 std::string toml_of(const std::vector<int>& list) { return toml_list(list); }
 std::string toml_of(const std::vector<double>& list) {
+  return list.size() == 1 ? toml_of(list[0]) : toml_list(list);
+}
+std::string toml_of(const std::vector<std::string>& list) {
+  if (list.empty()) return toml_string("");
   return list.size() == 1 ? toml_of(list[0]) : toml_list(list);
 }
 

@@ -157,6 +157,25 @@ TrainConfig any_train() {
   return train;
 }
 
+DataConfig any_data() {
+  DataConfig data{
+      .order = *element(SampleOrder::kShuffled, SampleOrder::kSequential),
+      .tokenizer = any_text(),
+      .token_type = *element(TokenType::kAuto, TokenType::kUint32),
+      .pack = *element(Packing::kWindows, Packing::kDocuments)};
+  const int files = *inRange(0, 4);
+  for (int i = 0; i < files; ++i) {
+    data.path.push_back("f" + any_text());
+    data.weights.push_back(number_in(1e-3, 10));
+  }
+  if (*arbitrary<bool>()) {
+    data.eval_path = any_text();
+  } else {
+    data.eval_fraction = number_in(0, 0.9);
+  }
+  return data;
+}
+
 RunConfig any_config() {
   RunConfig config;
   switch (*inRange(0, 4)) {
@@ -175,9 +194,10 @@ RunConfig any_config() {
   }
   if (*arbitrary<bool>()) config.schedule = any_schedule();
   config.train = any_train();
-  config.data = {any_text(), any_text(),
-                 *element(SampleOrder::kShuffled, SampleOrder::kSequential),
-                 any_text()};
+  config.data = any_data();
+  if (config.model.kind == ModelKind::kBert) {
+    config.data.pack = Packing::kWindows;
+  }
   config.run = {any_text(),
                 *element(TransportKind::kAuto, TransportKind::kThreads,
                          TransportKind::kMpi),
@@ -252,6 +272,10 @@ path = ""
 eval_path = ""
 order = "shuffled"
 tokenizer = "bytes"
+token_type = "auto"
+eval_fraction = 0
+weights = []
+pack = "none"
 
 [run]
 dir = "a \"b\""

@@ -141,10 +141,14 @@ struct TrainConfig {
 
 // [data].
 struct DataConfig {
-  std::string path;
+  std::vector<std::string> path;  // files and globs
   std::string eval_path;
   SampleOrder order = SampleOrder::kShuffled;
   std::string tokenizer = "bytes";
+  TokenType token_type = TokenType::kAuto;  // of .bin files
+  double eval_fraction = 0;     // share of each file that is kept to evaluate
+  std::vector<double> weights;  // of the files of `path`; empty: their sizes
+  Packing pack = Packing::kWindows;
 
   bool operator==(const DataConfig&) const = default;
 };

@@ -210,7 +210,20 @@ Diagnostic wrong_length(const Slot& slot, std::size_t length,
           .hint = ""};
 }
 
-// One number, or one per stage.
+// One text, or a list of them; "" is none.
+Refusal read(const Slot& slot, const TomlValue& value,
+             std::vector<std::string>& out) {
+  if (const auto* list = std::get_if<TomlList>(&value.data)) {
+    return read_list(slot, *list, out);
+  }
+  std::string text;
+  if (Refusal refusal = read(slot, value, text)) return refusal;
+  out.clear();
+  if (!text.empty()) out.push_back(std::move(text));
+  return std::nullopt;
+}
+
+// One number, or a list: of an emulated model, one per stage.
 Refusal read(const Slot& slot, const TomlValue& value,
              std::vector<double>& out) {
   const auto* list = std::get_if<TomlList>(&value.data);
@@ -220,7 +233,9 @@ Refusal read(const Slot& slot, const TomlValue& value,
     if (!refusal) out = {number};
     return refusal;
   }
-  if (list->empty()) return wrong_length(slot, 0, "1, or the number of stages");
+  if (list->empty() && slot.key.use == KeyUse::kEmulated) {
+    return wrong_length(slot, 0, "1, or the number of stages");
+  }
   return read_list(slot, *list, out);
 }
 

@@ -18,6 +18,11 @@ struct Batch {
   std::vector<std::int64_t> targets;        // (samples, seq); see above
   std::vector<std::int64_t> token_types;    // (samples, seq); BERT only
   std::vector<std::int64_t> next_sentence;  // (samples); BERT only
+  // (samples, seq): two positions of a sample see each other only where these
+  // are equal. Empty: they always do.
+  std::vector<std::int64_t> segments;
+  // (samples, seq); empty: 0 .. seq - 1 in each sample.
+  std::vector<std::int64_t> positions;
 
   bool operator==(const Batch&) const = default;
 };
@@ -45,6 +50,8 @@ class BatchSource {
     return read(step, first, count).sample_ids;
   }
   [[nodiscard]] virtual TargetCount targets(std::int64_t step) const = 0;
+  // Whether read() gives segments, which every stage needs.
+  [[nodiscard]] virtual bool has_segments() const { return false; }
   // Of one epoch; at least 1.
   [[nodiscard]] virtual std::int64_t num_samples() const = 0;
 };

@@ -1,20 +1,42 @@
 #include "chimera/data/data_source.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "chimera/base/check.h"
 
 namespace chimera {
 
-DataSource::DataSource(const DataOptions& options, Samples samples)
+DataSource::DataSource(const DataOptions& options, std::vector<File> files)
     : seq_(options.seq),
       global_batch_(options.global_batch),
       shift_(options.shift),
-      samples_(std::move(samples)),
-      order_{.order = options.order,
-             .seed = options.seed,
-             .num_samples =
-                 std::visit([](const auto& s) { return s.size(); }, samples_)} {
+      files_(std::move(files)) {
+  MixtureOptions mixture{
+      .order = options.order,
+      .seed = options.seed,
+      .sizes = std::vector<std::int64_t>(options.paths.size(), 0),
+      .weights = options.weights};
+  std::int64_t end = 0;
+  for (const File& file : files_) {
+    end += file.count;
+    ends_.push_back(end);
+    mixture.sizes[file.entry] += file.count;
+    has_segments_ = has_segments_ ||
+                    std::visit([](const auto& s) { return s.has_segments(); },
+                               file.samples);
+  }
+  mixture_ = Mixture(std::move(mixture));
+}
+
+std::pair<const DataSource::File*, Draw> DataSource::find(
+    std::int64_t number) const {
+  Draw draw = mixture_.draw(number);
+  const auto end = std::upper_bound(ends_.begin(), ends_.end(), draw.sample);
+  const File& file = files_[static_cast<size_t>(end - ends_.begin())];
+  draw.sample -= *end - file.count;
+  draw.sample += file.first;
+  return {&file, draw};
 }
 
 Batch DataSource::read(std::int64_t step, std::int64_t first,
@@ -28,11 +50,11 @@ Batch DataSource::read(std::int64_t step, std::int64_t first,
   batch.targets.reserve(tokens);
   batch.sample_ids = sample_ids(step, first, count);
   for (const std::int64_t number : batch.sample_ids) {
-    std::visit(
-        [&](const auto& samples) {
-          samples.append(draw_of(number, order_), batch);
-        },
-        samples_);
+    const auto& [file, draw] = find(number);
+    std::visit([&](const auto& samples) { samples.append(draw, batch); },
+               file->samples);
+    // Some files have padding and others none.
+    if (has_segments_) batch.segments.resize(batch.inputs.size(), 0);
   }
   return batch;
 }
@@ -46,24 +68,29 @@ std::vector<std::int64_t> DataSource::sample_ids(std::int64_t step,
 }
 
 TargetCount DataSource::targets(std::int64_t step) const {
-  if (std::holds_alternative<WindowSamples>(samples_)) {
+  if (std::holds_alternative<WindowSamples>(files_[0].samples)) {
     return {.tokens = global_batch_ * seq_, .samples = 0};
   }
-  TargetCount count{.tokens = 0, .samples = global_batch_};
+  const bool has_pairs =
+      !std::holds_alternative<PackedSamples>(files_[0].samples);
+  TargetCount count{.samples = has_pairs ? global_batch_ : 0};
   const std::int64_t begin = step * global_batch_ + shift_;
   for (std::int64_t number = begin; number < begin + global_batch_; ++number) {
+    const auto& [file, draw] = find(number);
     count.tokens += std::visit(
-        [&](const auto& samples) {
-          return samples.num_targets(draw_of(number, order_));
-        },
-        samples_);
+        [&](const auto& samples) { return samples.num_targets(draw); },
+        file->samples);
   }
   return count;
 }
 
 std::int64_t DataSource::num_tokens() const {
-  return std::visit([](const auto& samples) { return samples.num_tokens(); },
-                    samples_);
+  std::int64_t tokens = 0;
+  for (const File& file : files_) {
+    tokens +=
+        std::visit([](const auto& s) { return s.num_tokens(); }, file.samples);
+  }
+  return tokens;
 }
 
 }  // namespace chimera

@@ -1,4 +1,4 @@
-// A data file as the endless list of mini-batches of a run. docs/data.md says
+// Data files as the endless list of mini-batches of a run. docs/data.md says
 // what files, samples and orders are.
 #pragma once
 
@@ -7,21 +7,32 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "chimera/base/result.h"
 #include "chimera/config/names.h"
 #include "chimera/data/batch.h"
-#include "chimera/data/order.h"
+#include "chimera/data/mixture.h"
+#include "chimera/data/packed_samples.h"
 #include "chimera/data/pair_samples.h"
 #include "chimera/data/prepared_samples.h"
 #include "chimera/data/window_samples.h"
 
 namespace chimera {
 
+// Which samples of each file, if eval_fraction is above 0.
+enum class DataPart { kTraining, kEvaluation };
+
 struct DataOptions {
-  std::string path;
+  std::vector<std::string> paths;     // files and patterns
   ModelKind kind = ModelKind::kGpt2;  // not emulated, which needs no data
-  std::string tokenizer = "bytes";    // of text; other files are token ids
+  // Of text, or of the corpus that other files hold: "bytes" or a path.
+  std::string tokenizer = "bytes";
+  TokenType token_type = TokenType::kAuto;
+  Packing pack = Packing::kWindows;
+  std::vector<double> weights = {};  // of `paths`; empty: their sizes
+  double eval_fraction = 0;          // of each file's samples, at its end
+  DataPart part = DataPart::kTraining;
   SampleOrder order = SampleOrder::kShuffled;
   int seq = 0;
   int vocab = 0;
@@ -48,27 +59,43 @@ class DataSource : public BatchSource {
       std::int64_t step, std::int64_t first, std::int64_t count) const override;
   [[nodiscard]] TargetCount targets(std::int64_t step) const override;
 
+  [[nodiscard]] bool has_segments() const override { return has_segments_; }
   [[nodiscard]] std::int64_t num_samples() const override {
-    return order_.num_samples;
+    return mixture_.size();
   }
-  // In the file, those of a dropped tail included.
+  // In the files, those of dropped tails included.
   [[nodiscard]] std::int64_t num_tokens() const;
+
+  using Samples =
+      std::variant<WindowSamples, PackedSamples, PairSamples, PreparedSamples>;
 
  private:
   friend Result<std::shared_ptr<const DataSource>> open_data(
       const DataOptions& options);
-  using Samples = std::variant<WindowSamples, PairSamples, PreparedSamples>;
-  DataSource(const DataOptions& options, Samples samples);
+
+  // Samples first .. first + count - 1 of a file.
+  struct File {
+    Samples samples;
+    size_t entry = 0;  // of DataOptions::paths
+    std::int64_t first = 0;
+    std::int64_t count = 0;
+  };
+  // REQUIRES: at least one sample in all.
+  DataSource(const DataOptions& options, std::vector<File> files);
+  // The n-th draw of the run, its sample counted in its file.
+  [[nodiscard]] std::pair<const File*, Draw> find(std::int64_t number) const;
 
   int seq_;
   std::int64_t global_batch_;
   std::int64_t shift_;
-  Samples samples_;
-  OrderOptions order_;
+  std::vector<File> files_;
+  std::vector<std::int64_t> ends_;  // of the files' samples, counted over all
+  bool has_segments_ = false;
+  Mixture mixture_;
 };
 
-// Maps the file and checks all of it: whatever is wrong with it is said here,
-// before anything trains. REQUIRES: seq, vocab and global_batch at least 1.
+// Maps the files and checks all of them: whatever is wrong is said here, before
+// anything trains. REQUIRES: seq, vocab and global_batch at least 1.
 [[nodiscard]] Result<std::shared_ptr<const DataSource>> open_data(
     const DataOptions& options);
 

@@ -14,7 +14,7 @@ namespace {
 using Ids = std::vector<std::int64_t>;
 
 TEST(DataSource, Gpt2WindowsOverlapByOne) {
-  const auto source = opened({.path = make_file("a.txt", "abcdefghij"),
+  const auto source = opened({.paths = {make_file("a.txt", "abcdefghij")},
                               .order = SampleOrder::kSequential,
                               .seq = 3,
                               .vocab = 256,
@@ -34,7 +34,7 @@ TEST(DataSource, Gpt2WindowsOverlapByOne) {
 
 TEST(DataSource, ATailTooShortIsDropped) {
   const auto samples = [](const std::string& text) {
-    return opened({.path = make_file("a.txt", text), .seq = 3, .vocab = 256})
+    return opened({.paths = {make_file("a.txt", text)}, .seq = 3, .vocab = 256})
         ->num_samples();
   };
   EXPECT_EQ(samples("abcd"), 1);
@@ -43,7 +43,7 @@ TEST(DataSource, ATailTooShortIsDropped) {
 }
 
 TEST(DataSource, AGlobalBatchMayHoldSeveralEpochs) {
-  const auto source = opened({.path = make_file("a.txt", "abcdefghij"),
+  const auto source = opened({.paths = {make_file("a.txt", "abcdefghij")},
                               .seq = 3,
                               .vocab = 256,
                               .global_batch = 6,
@@ -60,17 +60,18 @@ TEST(DataSource, AGlobalBatchMayHoldSeveralEpochs) {
 }
 
 TEST(DataSource, JsonlIsOneStream) {
-  const auto source = opened(
-      {.path = make_file("a.jsonl", "{\"text\": \"ab\"}\n{\"text\": \"cd\"}\n"),
-       .order = SampleOrder::kSequential,
-       .seq = 4,
-       .vocab = 256});
+  const auto source =
+      opened({.paths = {make_file("a.jsonl",
+                                  "{\"text\": \"ab\"}\n{\"text\": \"cd\"}\n")},
+              .order = SampleOrder::kSequential,
+              .seq = 4,
+              .vocab = 256});
   EXPECT_EQ(source->read(0, 0, 1).inputs, (Ids{'a', 'b', '\n', 'c'}));
   EXPECT_EQ(source->read(0, 0, 1).targets, (Ids{'b', '\n', 'c', 'd'}));
 }
 
 TEST(DataSource, SamplesOutsideOfAStepAreOurOwnMistake) {
-  const auto source = opened({.path = make_file("a.txt", "abcdefghij"),
+  const auto source = opened({.paths = {make_file("a.txt", "abcdefghij")},
                               .seq = 3,
                               .vocab = 256,
                               .global_batch = 2});
@@ -82,7 +83,7 @@ TEST(DataSource, SamplesOutsideOfAStepAreOurOwnMistake) {
 DataOptions arbitrary_options() {
   std::string text(static_cast<size_t>(*rc::gen::inRange(40, 400)), ' ');
   for (char& c : text) c = static_cast<char>(*rc::gen::inRange(32, 127));
-  return {.path = make_file("any.txt", text),
+  return {.paths = {make_file("any.txt", text)},
           .kind = *rc::gen::element(ModelKind::kGpt2, ModelKind::kBert),
           .order = *rc::gen::element(SampleOrder::kShuffled,
                                      SampleOrder::kSequential),
@@ -145,7 +146,7 @@ TEST(DataSource, EveryThreadReadsTheSame) {
   std::string text;
   for (int i = 0; i < 5000; ++i) text.push_back(static_cast<char>(i % 251));
   for (const ModelKind kind : {ModelKind::kGpt2, ModelKind::kBert}) {
-    const auto source = opened({.path = make_file("a.txt", text),
+    const auto source = opened({.paths = {make_file("a.txt", text)},
                                 .kind = kind,
                                 .seq = 16,
                                 .vocab = 256,

@@ -34,7 +34,7 @@ inline std::string as_bin(const std::vector<int>& ids) {
   return bytes;
 }
 
-// Every mistake on a line, the file called FILE; "" if there is none.
+// Every mistake on a line, the first file called FILE; "" if there is none.
 inline std::string mistakes_of(const DataOptions& options) {
   const auto source = open_data(options);
   if (source) return "";
@@ -43,9 +43,10 @@ inline std::string mistakes_of(const DataOptions& options) {
     if (!text.empty()) text += "\n";
     text += to_string(mistake);
   }
-  for (size_t at = text.find(options.path); at != std::string::npos;
-       at = text.find(options.path)) {
-    text.replace(at, options.path.size(), "FILE");
+  const std::string& path = options.paths[0];
+  for (size_t at = text.find(path); at != std::string::npos;
+       at = text.find(path)) {
+    text.replace(at, path.size(), "FILE");
   }
   return text;
 }

@@ -80,19 +80,22 @@ Diagnostics read_lines(const JsonlText& jsonl,
   return errors;
 }
 
-Result<std::vector<std::uint8_t>> join_documents(const JsonlText& jsonl,
-                                                 int vocab) {
-  std::vector<std::uint8_t> joined;
+Result<JoinedTexts> join_documents(const JsonlText& jsonl, int vocab) {
+  JoinedTexts joined;
   bool first = true;
   Diagnostics errors = read_lines(jsonl, [&](JsonReader& reader) {
     const std::optional<std::string> text = read_text(reader);
     if (!text) return;
     check_bytes(*text, vocab, reader);
-    if (!first) joined.push_back('\n');
+    if (!first) {
+      joined.bytes += '\n';
+      joined.ends.push_back(static_cast<std::int64_t>(joined.bytes.size()));
+    }
     first = false;
-    joined.insert(joined.end(), text->begin(), text->end());
+    joined.bytes += *text;
   });
-  if (errors.empty() && joined.empty()) {
+  joined.ends.push_back(static_cast<std::int64_t>(joined.bytes.size()));
+  if (errors.empty() && joined.bytes.empty()) {
     errors.push_back({.kind = DiagnosticKind::kData,
                       .code = "E502",
                       .where = jsonl.path,

@@ -25,11 +25,17 @@ struct JsonlText {
 [[nodiscard]] Diagnostics read_lines(
     const JsonlText& jsonl, const std::function<void(JsonReader&)>& read_line);
 
+struct JoinedTexts {
+  std::string bytes = {};
+  // Of the texts, each with the newline behind it.
+  std::vector<std::int64_t> ends = {};
+};
+
 // The "text" of all lines as bytes, a newline byte between two of them. Other
 // keys are passed over. ENSURES: at least one byte, those of the texts below
 // `vocab`.
-[[nodiscard]] Result<std::vector<std::uint8_t>> join_documents(
-    const JsonlText& jsonl, int vocab);
+[[nodiscard]] Result<JoinedTexts> join_documents(const JsonlText& jsonl,
+                                                 int vocab);
 
 // Whether the first line carries prepared input_ids.
 [[nodiscard]] bool is_prepared(const JsonlText& jsonl);

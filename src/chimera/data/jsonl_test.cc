@@ -8,9 +8,8 @@ namespace chimera {
 namespace {
 
 std::string joined(std::string_view text) {
-  const auto bytes = join_documents({.text = text, .path = "a.jsonl"}, 256);
-  return bytes ? std::string(bytes->begin(), bytes->end())
-               : to_string(bytes.errors().front());
+  const auto texts = join_documents({.text = text, .path = "a.jsonl"}, 256);
+  return texts ? texts->bytes : to_string(texts.errors().front());
 }
 
 TEST(Jsonl, JoinsDocumentsByANewline) {
@@ -43,16 +42,16 @@ TEST(Jsonl, NamesTheLine) {
 TEST(Jsonl, NamesTheLineOfAByteBeyondTheVocabulary) {
   const std::string path =
       make_file("a.jsonl", "{\"text\": \"ab\"}\n{\"text\": \"c\xC3\xA9\"}\n");
-  EXPECT_EQ(mistakes_of({.path = path, .seq = 2, .vocab = 128}),
+  EXPECT_EQ(mistakes_of({.paths = {path}, .seq = 2, .vocab = 128}),
             "error[E505] FILE:2: byte 195 must be below vocab = 128; hint: "
             "raise model.vocab; 256 takes any text");
-  EXPECT_EQ(mistakes_of({.path = path, .seq = 2, .vocab = 256}), "");
+  EXPECT_EQ(mistakes_of({.paths = {path}, .seq = 2, .vocab = 256}), "");
 }
 
 TEST(Jsonl, TheNewlineBetweenDocumentsIsATokenToo) {
   const std::string path = make_file("a.jsonl", R"({"text": "\u0001\u0002"}
 {"text": "\u0003"})");
-  EXPECT_EQ(mistakes_of({.path = path, .seq = 2, .vocab = 10}),
+  EXPECT_EQ(mistakes_of({.paths = {path}, .seq = 2, .vocab = 10}),
             "error[E505] FILE, token 2: id 10 must be below vocab = 10; hint: "
             "raise model.vocab, or is this another tokenizer's file?");
 }

@@ -27,7 +27,7 @@ std::vector<int> Masking::positions(const PairLayout& layout) const {
   }
   if (masked.empty()) {
     const std::uint64_t index =
-        random_.below(element(layout.seq, Choice::kWhether),
+        random_.below(element(layout.length(), Choice::kWhether),
                       static_cast<std::uint64_t>(layout.span()));
     masked.push_back(layout.position(static_cast<int>(index)));
   }

@@ -11,19 +11,21 @@
 
 namespace chimera {
 
-// Where things stand in `[CLS] A [SEP] B [SEP]` of seq positions.
+// Where things stand in `[CLS] A [SEP] B [SEP] [PAD] ...`.
 struct PairLayout {
-  int seq = 0;  // at least kShortest
+  int length_a = 0;
+  int length_b = 0;
 
   static constexpr int kSpecials = 3;
   static constexpr int kShortest = kSpecials + 2;  // A and B of one token
 
-  [[nodiscard]] int span() const { return seq - kSpecials; }
-  [[nodiscard]] int length_a() const { return span() / 2; }
-  [[nodiscard]] int begin_b() const { return length_a() + 2; }
-  // The position of the span's `index`-th token.
+  [[nodiscard]] int span() const { return length_a + length_b; }
+  [[nodiscard]] int begin_b() const { return length_a + 2; }
+  // Of all but the padding.
+  [[nodiscard]] int length() const { return span() + kSpecials; }
+  // The position of the `index`-th token of A and B.
   [[nodiscard]] int position(int index) const {
-    return index < length_a() ? index + 1 : index + 2;
+    return index < length_a ? index + 1 : index + 2;
   }
 };
 
@@ -32,6 +34,7 @@ struct SpecialIds {
   int cls = 0;
   int sep = 0;
   int mask = 0;
+  int pad = 0;
 };
 
 struct MaskingOptions {

@@ -1,11 +1,12 @@
-// BERT samples cut from a list of tokens: consecutive spans of seq - 3 tokens,
-// each cut in halves A and B and laid out as `[CLS] A [SEP] B [SEP]`. In half
-// of the samples, anew in each epoch, B is that of another sample; then
-// next_sentence is 1, "does not follow". Masked by masking.h.
+// BERT samples: a span of at most seq - 3 tokens of one document, cut in halves
+// A and B and laid out as `[CLS] A [SEP] B [SEP]`, then padding. In half of the
+// samples, anew in each epoch, B is that of another sample; then next_sentence
+// is 1, "does not follow". Masked by masking.h.
 #pragma once
 
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "chimera/data/batch.h"
 #include "chimera/data/masking.h"
@@ -14,37 +15,53 @@
 
 namespace chimera {
 
-// bert-base-uncased's ids for .bin files whose vocab has them; otherwise
-// control bytes that do not occur in text.
-[[nodiscard]] SpecialIds special_ids(DataFormat format, int vocab);
-
 struct PairOptions {
-  PairLayout layout;
+  int seq = 0;  // at least PairLayout::kShortest
   SpecialIds ids;
   std::int64_t seed = 0;
   int vocab = 0;
+  std::int64_t first_id = 0;  // of the first sample, for random choices
 };
 
 class PairSamples {
  public:
-  PairSamples(TokenFile tokens, const PairOptions& options)
-      : tokens_(std::move(tokens)), options_(options) {}
+  // Cuts each document into spans. What is left at its end is a shorter one,
+  // unless it is a single token, or the end of a file of one document (so that
+  // long files need no padding). REQUIRES: the file's documents are known.
+  PairSamples(TokenFile tokens, const PairOptions& options);
 
   [[nodiscard]] std::int64_t size() const {
-    return tokens_.size() / options_.layout.span();
+    return static_cast<std::int64_t>(spans_.size());
   }
   [[nodiscard]] std::int64_t num_tokens() const { return tokens_.size(); }
   void append(const Draw& draw, Batch& batch) const;
   // Draws the masked positions; reads no token.
   [[nodiscard]] std::int64_t num_targets(const Draw& draw) const;
+  // Whether any sample is shorter than seq.
+  [[nodiscard]] bool has_segments() const { return is_padded_; }
+  // Takes B from samples first .. first + count - 1 alone from now on.
+  void keep(std::int64_t first, std::int64_t count) {
+    first_kept_ = first;
+    num_kept_ = count;
+  }
 
  private:
-  [[nodiscard]] Masking masking(const Draw& draw) const;
+  struct Pair {
+    TokenRange a, b;
+    PairLayout layout;
+    bool follows = true;
+  };
+  [[nodiscard]] Pair pair_of(const Draw& draw) const;
   // The sample that B comes from: the drawn one, or another.
   [[nodiscard]] std::int64_t source_of_b(const Draw& draw) const;
+  [[nodiscard]] Masking masking(const Draw& draw) const;
 
   TokenFile tokens_;
   PairOptions options_;
+  std::vector<TokenRange> spans_;
+  bool is_padded_ = false;
+  std::int64_t first_kept_ = 0;
+  std::int64_t num_kept_ = 0;
 };
 
 }  // namespace chimera

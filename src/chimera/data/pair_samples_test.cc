@@ -19,7 +19,7 @@ constexpr SpecialIds kIds{.cls = 1, .sep = 2, .mask = 3};
 DataOptions many_pairs() {
   std::vector<int> ids(300 * 29 + 5);
   for (size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<int>(i) + 1000;
-  return {.path = make_file("pairs.bin", as_bin(ids)),
+  return {.paths = {make_file("pairs.bin", as_bin(ids))},
           .kind = ModelKind::kBert,
           .order = SampleOrder::kSequential,
           .seq = 32,
@@ -93,7 +93,7 @@ TEST(PairSamples, HalfOfThePairsAreNotNextAndChangeByEpoch) {
 
 // With two samples a wrong B is sure to be the other's.
 TEST(PairSamples, AWrongBIsNeverTheSamplesOwn) {
-  const auto source = opened({.path = make_file("a.txt", "abcdABCD"),
+  const auto source = opened({.paths = {make_file("a.txt", "abcdABCD")},
                               .kind = ModelKind::kBert,
                               .order = SampleOrder::kSequential,
                               .seq = 7,
@@ -171,7 +171,7 @@ TEST(Masking, AForcedTargetIsEvenlyPlaced) {
 }
 
 TEST(PairSamples, TextUsesControlBytes) {
-  const auto source = opened({.path = make_file("a.txt", "abcdefg"),
+  const auto source = opened({.paths = {make_file("a.txt", "abcdefg")},
                               .kind = ModelKind::kBert,
                               .order = SampleOrder::kSequential,
                               .seq = 10,
@@ -204,20 +204,22 @@ TEST(PairSamples, RefusesAModelOfOneTokenType) {
 TEST(PairSamples, RefusesShapesThatHoldNoPair) {
   const std::string path = make_file("a.bin", as_bin({0, 1, 2, 0, 1, 2}));
   const std::string to_cut = " to cut [CLS] A [SEP] B [SEP]";
-  EXPECT_EQ(mistakes_of(
-                {.path = path, .kind = ModelKind::kBert, .seq = 4, .vocab = 3}),
-            "error[E512] FILE: seq = 4 must be at least 5" + to_cut +
-                "; hint: raise model.seq\nerror[E512] FILE: vocab = 3 must be "
-                "at least 4" +
-                to_cut + "; hint: raise model.vocab");
   EXPECT_EQ(
       mistakes_of(
-          {.path = path, .kind = ModelKind::kBert, .seq = 10, .vocab = 4}),
+          {.paths = {path}, .kind = ModelKind::kBert, .seq = 4, .vocab = 3}),
+      "error[E512] FILE: seq = 4 must be at least 5" + to_cut +
+          "; hint: raise model.seq\nerror[E512] FILE: vocab = 3 must be "
+          "at least 4" +
+          to_cut + "; hint: raise model.vocab");
+  EXPECT_EQ(
+      mistakes_of(
+          {.paths = {path}, .kind = ModelKind::kBert, .seq = 10, .vocab = 4}),
       "error[E504] FILE: 6 tokens are too few for one sample of seq = "
       "10, which takes 7; hint: use a longer file, or lower model.seq");
-  EXPECT_EQ(mistakes_of(
-                {.path = path, .kind = ModelKind::kBert, .seq = 5, .vocab = 4}),
-            "");
+  EXPECT_EQ(
+      mistakes_of(
+          {.paths = {path}, .kind = ModelKind::kBert, .seq = 5, .vocab = 4}),
+      "");
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ class PreparedLineReader {
     check_length("token_type_ids", line_.token_type_ids);
     check_length("labels", line_.labels);
     if (!line_.next_sentence_label) missing("next_sentence_label");
+    if (!line_.attention_mask.empty()) check_padding();
     return line_;
   }
 
@@ -57,8 +58,7 @@ class PreparedLineReader {
     } else if (key == "next_sentence_label") {
       line_.next_sentence_label = read_number(key, {.least = 0, .most = 1});
     } else if (key == "attention_mask") {
-      // Padding would count as text: better refused than read past.
-      read_numbers(key, {.least = 1, .most = 1}, line_.attention_mask);
+      read_numbers(key, {.least = 0, .most = 1}, line_.attention_mask);
     } else {
       json_.skip();
     }
@@ -76,8 +76,7 @@ class PreparedLineReader {
     const bool inside = *number >= range.least && *number <= range.most;
     if (inside || number == range.other) return *number;
     json_.refuse("E511", std::to_string(*number) + " in " + key,
-                 "must be " + to_text(range),
-                 key == "attention_mask" ? "padding is not supported" : "");
+                 "must be " + to_text(range));
     return 0;
   }
 
@@ -91,6 +90,23 @@ class PreparedLineReader {
                  key + " of " + std::to_string(numbers.size()) + " numbers",
                  "must be as long as seq = " + std::to_string(options_.seq),
                  "prepare the file anew, or change model.seq");
+  }
+
+  // Nothing is asked about padding, so that what it computes does not matter.
+  void check_padding() {
+    check_length("attention_mask", line_.attention_mask);
+    if (json_.failed() || line_.attention_mask.size() != line_.labels.size()) {
+      return;
+    }
+    for (size_t at = 0; at < line_.labels.size(); ++at) {
+      const bool counts =
+          at == 0 || line_.labels[at] != static_cast<int>(kIgnoredTarget);
+      if (line_.attention_mask[at] == 1 || !counts) continue;
+      json_.refuse("E511", "attention_mask 0 at " + std::to_string(at),
+                   "must be 1 at the first position and at every label",
+                   "padding stands behind the text, with labels of -100");
+      return;
+    }
   }
 
   void missing(const std::string& key) {
@@ -111,6 +127,7 @@ Result<PreparedSamples> read_prepared(const JsonlText& jsonl,
                                       const PreparedOptions& options) {
   PreparedSamples samples;
   samples.seq_ = options.seq;
+  bool is_padded = false;
   const Diagnostics errors = read_lines(jsonl, [&](JsonReader& json) {
     const PreparedLine line = PreparedLineReader(json, options).run();
     const auto append = [](const std::vector<int>& from, auto& to) {
@@ -120,8 +137,16 @@ Result<PreparedSamples> read_prepared(const JsonlText& jsonl,
     append(line.token_type_ids, samples.token_types_);
     append(line.labels, samples.targets_);
     append({line.next_sentence_label.value_or(0)}, samples.next_sentence_);
+    samples.segments_.resize(samples.inputs_.size(), 0);
+    for (size_t at = 0; at < line.attention_mask.size(); ++at) {
+      if (line.attention_mask[at] == 1) continue;
+      samples.segments_[samples.inputs_.size() - line.input_ids.size() + at] =
+          1;
+      is_padded = true;
+    }
   });
   if (!errors.empty()) return errors;
+  if (!is_padded) samples.segments_.clear();
   return samples;
 }
 
@@ -133,6 +158,7 @@ void PreparedSamples::append(const Draw& draw, Batch& batch) const {
   copy_row(inputs_, batch.inputs);
   copy_row(targets_, batch.targets);
   copy_row(token_types_, batch.token_types);
+  if (has_segments()) copy_row(segments_, batch.segments);
   batch.next_sentence.push_back(
       next_sentence_[static_cast<size_t>(draw.sample)]);
 }

@@ -6,6 +6,7 @@
 // used as they are, so that losses can be compared with other programs'. The
 // names and values are Hugging Face's: a label of -100 does not count, and
 // next_sentence_label is 1 when the second sentence does not follow the first.
+// An attention_mask may be 0 where the sample is padding.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +35,8 @@ class PreparedSamples {
   }
   void append(const Draw& draw, Batch& batch) const;
   [[nodiscard]] std::int64_t num_targets(const Draw& draw) const;
+  // Whether any sample has padding.
+  [[nodiscard]] bool has_segments() const { return !segments_.empty(); }
 
  private:
   friend Result<PreparedSamples> read_prepared(const JsonlText& jsonl,
@@ -43,6 +46,7 @@ class PreparedSamples {
   std::vector<std::int32_t> targets_;      // (size, seq)
   std::vector<std::int32_t> token_types_;  // (size, seq)
   std::vector<std::int8_t> next_sentence_;
+  std::vector<std::int8_t> segments_;  // (size, seq), 1 = padding; or empty
 };
 
 [[nodiscard]] Result<PreparedSamples> read_prepared(

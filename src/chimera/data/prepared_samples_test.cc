@@ -17,7 +17,7 @@ std::string line(const std::string& ids, const std::string& types,
 }
 
 DataOptions options_for(const std::string& name, const std::string& content) {
-  return {.path = make_file(name, content),
+  return {.paths = {make_file(name, content)},
           .kind = ModelKind::kBert,
           .order = SampleOrder::kSequential,
           .seq = 4,

@@ -1,11 +1,14 @@
 #include "chimera/data/token_file.h"
 
-#include <algorithm>
 #include <bit>
-#include <limits>
-#include <optional>
+#include <filesystem>
 
+#include "chimera/data/bin_layout.h"
+#include "chimera/data/file_kind.h"
+#include "chimera/data/id_range.h"
 #include "chimera/data/jsonl.h"
+#include "chimera/data/tokenized_text.h"
+#include "chimera/tokenizer/corpus/blank_lines.h"
 
 namespace chimera {
 namespace {
@@ -13,56 +16,16 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               ".bin files are mapped as they are");
 
-// The place of the first id that is not below `vocab`. By blocks, because
-// their maximum is found at the speed of memory; a search is not.
-template <class Id>
-std::optional<size_t> first_too_large(std::span<const Id> ids, int vocab) {
-  constexpr size_t kBlock = 4096;
-  if (vocab > std::numeric_limits<Id>::max()) return std::nullopt;
-  for (size_t begin = 0; begin < ids.size(); begin += kBlock) {
-    const auto block = ids.subspan(begin, std::min(kBlock, ids.size() - begin));
-    Id largest = 0;
-    for (const Id id : block) largest = std::max(largest, id);
-    if (largest < vocab) continue;
-    const auto at = std::find_if(block.begin(), block.end(),
-                                 [&](Id id) { return id >= vocab; });
-    return begin + static_cast<size_t>(at - block.begin());
+// Documents of bytes, each with the line break behind it.
+std::vector<TokenRange> documents_of_text(std::string_view text) {
+  std::vector<TokenRange> ranges;
+  for (const std::string_view document : split_at_blanks(text)) {
+    const auto begin = static_cast<size_t>(document.data() - text.data());
+    const size_t end = std::min(begin + document.size() + 1, text.size());
+    ranges.push_back({.begin = static_cast<std::int64_t>(begin),
+                      .end = static_cast<std::int64_t>(end)});
   }
-  return std::nullopt;
-}
-
-template <class Id>
-Diagnostics check_ids(std::span<const Id> ids, const std::string& path,
-                      int vocab) {
-  const std::optional<size_t> at = first_too_large(ids, vocab);
-  if (!at) return {};
-  return {{.kind = DiagnosticKind::kData,
-           .code = "E505",
-           .where = path + ", token " + std::to_string(*at),
-           .found = "id " + std::to_string(ids[*at]),
-           .needed = "must be below vocab = " + std::to_string(vocab),
-           .hint = "raise model.vocab, or is this another tokenizer's file?"}};
-}
-
-Diagnostics check_even(const MappedFile& file) {
-  const size_t size = file.bytes().size();
-  if (size % sizeof(std::uint16_t) == 0) return {};
-  return {{.kind = DiagnosticKind::kData,
-           .code = "E503",
-           .where = file.path() + ", byte " + std::to_string(size - 1),
-           .found = std::to_string(size) + " bytes",
-           .needed = "must be an even number, two bytes a token",
-           .hint = "write it as uint16; was it written to its end?"}};
-}
-
-std::span<const std::uint8_t> as_bytes(std::string_view text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
-
-// REQUIRES: page-aligned.
-std::span<const std::uint16_t> as_words(std::string_view text) {
-  return {reinterpret_cast<const std::uint16_t*>(text.data()),
-          text.size() / sizeof(std::uint16_t)};
+  return ranges;
 }
 
 }  // namespace
@@ -74,28 +37,72 @@ DataFormat format_of(const std::string& path) {
   return DataFormat::kText;
 }
 
-Result<TokenFile> read_tokens(MappedFile file, int vocab, Scan scan) {
+Diagnostics TokenFile::read_bin(const TokenFileOptions& options) {
+  Result<BinLayout> layout = find_bin_layout(file_, options);
+  if (!layout) return layout.errors();
+  ids_ = TokenIds(file_.bytes().substr(layout->first_byte), layout->width);
+  if (options.scan == Scan::kWhole) {
+    Diagnostics errors = check_ids(ids_, path_, options.vocab);
+    if (!errors.empty()) return errors;
+  }
+  if (options.finds_documents) {
+    documents_ = find_documents(ids_, std::move(layout->borders));
+  }
+  return {};
+}
+
+Diagnostics TokenFile::read_bytes(const TokenFileOptions& options) {
+  ids_ = TokenIds(file_.bytes(), 1);
+  if (options.finds_documents) documents_ = documents_of_text(file_.bytes());
+  return check_ids(ids_, path_, options.vocab);
+}
+
+Diagnostics TokenFile::read_jsonl(const TokenFileOptions& options) {
+  Result<JoinedTexts> joined =
+      join_documents({.text = file_.bytes(), .path = path_}, options.vocab);
+  if (!joined) return joined.errors();
+  joined_ = std::move(joined->bytes);
+  ids_ = TokenIds(joined_, 1);
+  if (!options.finds_documents) return {};
+  std::int64_t begin = 0;
+  for (const std::int64_t end : joined->ends) {
+    documents_.push_back({.begin = begin, .end = end});
+    begin = end;
+  }
+  return {};
+}
+
+// Goes on with the file of ids that the text was turned into.
+Diagnostics TokenFile::read_text(const TokenFileOptions& options) {
+  Result<TokenizedText> tokenized =
+      tokenize_text(file_, *options.tokenizer,
+                    {.by_blank_lines = options.finds_documents &&
+                                       format_of(path_) == DataFormat::kText});
+  if (!tokenized) return tokenized.errors();
+  Result<MappedFile> ids = map_file(tokenized->path);
+  if (!ids) return ids.errors();
+  file_ = std::move(ids).value();
+  TokenFileOptions trusted = options;
+  trusted.scan = Scan::kTrusted;
+  trusted.type = TokenType::kAuto;
+  return read_bin(trusted);
+}
+
+Result<TokenFile> read_tokens(MappedFile file,
+                              const TokenFileOptions& options) {
+  if (auto other = other_kind(file)) return *other;
   const DataFormat format = format_of(file.path());
-  TokenFile tokens(std::move(file), {});
-  const std::string& path = tokens.file_.path();
-  const std::string_view content = tokens.file_.bytes();
+  TokenFile tokens(std::move(file));
   Diagnostics errors;
   if (format == DataFormat::kBin) {
-    errors = check_even(tokens.file_);
-    tokens.words_ = as_words(content);
-  } else if (format == DataFormat::kText) {
-    tokens.bytes_ = as_bytes(content);
+    errors = tokens.read_bin(options);
+  } else if (options.tokenizer != nullptr) {
+    errors = tokens.read_text(options);
+  } else if (format == DataFormat::kJsonl) {
+    errors = tokens.read_jsonl(options);
   } else {
-    Result<std::vector<std::uint8_t>> joined =
-        join_documents({.text = content, .path = path}, vocab);
-    if (!joined) return joined.errors();
-    tokens.joined_ = std::move(joined).value();
-    tokens.bytes_ = tokens.joined_;
+    errors = tokens.read_bytes(options);
   }
-  if (errors.empty() && scan == Scan::kWhole) {
-    errors = check_ids(tokens.words_, path, vocab);
-  }
-  if (errors.empty()) errors = check_ids(tokens.bytes_, path, vocab);
   if (!errors.empty()) return errors;
   return tokens;
 }

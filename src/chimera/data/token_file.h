@@ -1,21 +1,24 @@
-// A corpus as one long list of token ids, whatever file it comes from. Where
-// the file is the tokens (text by bytes, .bin) it is mapped, not read.
+// A corpus as one long list of token ids, whatever file it comes from, and
+// where its documents lie. Ids that a file holds are mapped, not read.
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "chimera/base/result.h"
+#include "chimera/config/names.h"
 #include "chimera/data/mapped_file.h"
+#include "chimera/data/token_ids.h"
+#include "chimera/tokenizer/tokenizer.h"
 
 namespace chimera {
 
 // What a file holds, told by the end of its name.
 enum class DataFormat {
-  kText,   // any other name: one token a byte
-  kBin,    // .bin: little-endian uint16 ids
+  kText,   // any other name
+  kBin,    // .bin: token ids
   kJsonl,  // .jsonl: one JSON object a line
 };
 [[nodiscard]] DataFormat format_of(const std::string& path);
@@ -24,31 +27,58 @@ enum class DataFormat {
 // a run is enough, and the file may be many gigabytes.
 enum class Scan : std::uint8_t { kWhole, kTrusted };
 
+// Tokens begin .. end - 1 of a file.
+struct TokenRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+
+  [[nodiscard]] std::int64_t size() const { return end - begin; }
+  bool operator==(const TokenRange&) const = default;
+};
+
+struct TokenFileOptions {
+  int vocab = 0;
+  const Tokenizer* tokenizer = nullptr;  // of text; null: bytes
+  TokenType type = TokenType::kAuto;     // of .bin files
+  Scan scan = Scan::kWhole;
+  bool finds_documents = false;
+};
+
 class TokenFile {
  public:
-  [[nodiscard]] std::int64_t size() const {
-    return static_cast<std::int64_t>(bytes_.size() + words_.size());
-  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::int64_t size() const { return ids_.size(); }
   // REQUIRES: 0 <= index < size().
   [[nodiscard]] std::int64_t operator[](std::int64_t index) const {
-    const auto i = static_cast<size_t>(index);
-    return words_.empty() ? std::int64_t{bytes_[i]} : std::int64_t{words_[i]};
+    return ids_[index];
+  }
+  // Ascending and disjoint; empty unless they were asked for. A file that does
+  // not say is one document.
+  [[nodiscard]] const std::vector<TokenRange>& documents() const {
+    return documents_;
   }
 
  private:
-  friend Result<TokenFile> read_tokens(MappedFile file, int vocab, Scan scan);
-  // The views stay valid in a move: neither mapping nor heap block moves.
-  TokenFile(MappedFile file, std::vector<std::uint8_t> joined)
-      : file_(std::move(file)), joined_(std::move(joined)) {}
+  friend Result<TokenFile> read_tokens(MappedFile file,
+                                       const TokenFileOptions& options);
+  explicit TokenFile(MappedFile file)
+      : path_(file.path()), file_(std::move(file)) {}
 
+  [[nodiscard]] Diagnostics read_bin(const TokenFileOptions& options);
+  [[nodiscard]] Diagnostics read_bytes(const TokenFileOptions& options);
+  [[nodiscard]] Diagnostics read_jsonl(const TokenFileOptions& options);
+  [[nodiscard]] Diagnostics read_text(const TokenFileOptions& options);
+
+  std::string path_;
   MappedFile file_;
-  std::vector<std::uint8_t> joined_;      // JSONL: the documents
-  std::span<const std::uint8_t> bytes_;   // one of the two
-  std::span<const std::uint16_t> words_;  // is empty
+  std::string joined_;  // JSONL by bytes: its texts
+  // Of file_ or joined_, neither of which moves its bytes when it is moved.
+  TokenIds ids_;
+  std::vector<TokenRange> documents_;
 };
 
 // ENSURES: every id is below `vocab`, unless the file is trusted.
-[[nodiscard]] Result<TokenFile> read_tokens(MappedFile file, int vocab,
-                                            Scan scan = Scan::kWhole);
+[[nodiscard]] Result<TokenFile> read_tokens(MappedFile file,
+                                            const TokenFileOptions& options);
 
 }  // namespace chimera

@@ -14,7 +14,7 @@ namespace {
 
 std::vector<std::int64_t> tokens_of(const std::string& path, int vocab) {
   const Result<TokenFile> tokens =
-      read_tokens(std::move(map_file(path)).value(), vocab);
+      read_tokens(std::move(map_file(path)).value(), {.vocab = vocab});
   std::vector<std::int64_t> ids;
   for (std::int64_t i = 0; i < tokens->size(); ++i) {
     ids.push_back((*tokens)[i]);
@@ -42,7 +42,7 @@ TEST(TokenFile, TheEndOfTheNameTellsTheFormat) {
 }
 
 DataOptions gpt2(const std::string& path, int seq, int vocab) {
-  return {.path = path, .seq = seq, .vocab = vocab};
+  return {.paths = {path}, .seq = seq, .vocab = vocab};
 }
 
 TEST(TokenFile, RefusesWhatCannotBeRead) {
@@ -108,20 +108,11 @@ TEST(TokenFile, ASmallVocabularyRefusesOnlyBytesThatOccur) {
             "hint: raise model.vocab, or is this another tokenizer's file?");
 }
 
-TEST(TokenFile, OnlyBytesAreATokenizerYet) {
-  DataOptions options = gpt2(make_file("a.txt", "some text"), 4, 256);
-  options.tokenizer = "gpt2";
-  EXPECT_EQ(mistakes_of(options),
-            "error[E506] FILE: tokenizer \"gpt2\" is to come; hint: use "
-            "\"bytes\", or tokenize beforehand into a .bin file");
-  options.path = make_file("a.bin", as_bin({1, 2, 3, 4, 5}));
-  EXPECT_EQ(mistakes_of(options), "");
-}
-
 TEST(TokenFile, OneThatIsTrustedIsNotReadThrough) {
   const std::string path = make_file("a.bin", as_bin({1, 65535}));
   const auto read = [&](Scan scan) {
-    return read_tokens(std::move(map_file(path)).value(), 10, scan);
+    return read_tokens(std::move(map_file(path)).value(),
+                       {.vocab = 10, .scan = scan});
   };
   EXPECT_FALSE(read(Scan::kWhole));
   ASSERT_TRUE(read(Scan::kTrusted));

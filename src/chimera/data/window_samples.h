@@ -30,6 +30,7 @@ class WindowSamples {
     }
   }
   [[nodiscard]] std::int64_t num_targets(const Draw&) const { return seq_; }
+  [[nodiscard]] static bool has_segments() { return false; }
 
  private:
   TokenFile tokens_;

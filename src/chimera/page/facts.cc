@@ -185,7 +185,7 @@ class FactList {
       add("Clipping", fmt::format("{:g}", config.train.clip));
     }
     add("Seed", std::to_string(config.train.seed));
-    add("Data", config.data.path);
+    add("Data", join(config.data.path, ", "));
   }
 
   void add_machine() {

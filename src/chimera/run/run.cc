@@ -139,7 +139,7 @@ std::string describe(const RunStart& start) {
         "tokens\n",
         name_of(setup.model.details.shape.kind), setup.model.layers.size(),
         parameter_count(setup.model), fmt::join(setup.cut, " "),
-        setup.config.data.path, setup.data->num_samples(),
+        fmt::join(setup.config.data.path, " "), setup.data->num_samples(),
         setup.model.details.shape.seq);
   }
   return text + "run directory: " + start.run_dir + "\n" + start.resumed;

@@ -62,7 +62,7 @@ Diagnostics check_as_file(RunConfig config) {
                   .positions = 1,
                   .ffn = 1,
                   .tie_embeddings = false};
-  config.data = {.path = "own"};
+  config.data = {.path = {"own"}};
   const Result<RunConfig> parsed =
       parse_training_config(print_run_config(config), "", {});
   if (parsed) return {};

@@ -25,6 +25,10 @@ struct NotedKey {
 constexpr auto kNotedKeys = std::to_array<NotedKey>(
     {{"data.path", "other samples from here on"},
      {"data.tokenizer", "other samples from here on"},
+     {"data.token_type", "other samples from here on"},
+     {"data.eval_fraction", "other samples from here on"},
+     {"data.weights", "other samples from here on"},
+     {"data.pack", "other samples from here on"},
      {"data.order", "samples go on in another order"},
      {"model.seq", "samples of another length from here on"},
      {"train.betas", "it counts from here on"},

@@ -51,24 +51,50 @@ Diagnostics set_up_cut(RunSetup& setup) {
 void note_bytes(RunSetup& setup) {
   constexpr int kMostForBytes = 1024;  // 256, special ids, rounded up
   const ModelShape& shape = setup.model.details.shape;
-  const DataFormat format = format_of(setup.config.data.path);
+  const DataConfig& data = setup.config.data;
+  const DataFormat format = format_of(data.path[0]);
   const bool is_text = format == DataFormat::kText ||
                        (format == DataFormat::kJsonl && is_causal(shape.kind));
   if (setup.config.model.init.empty() || !is_text) return;
-  if (shape.vocab <= kMostForBytes) return;
+  if (data.tokenizer != "bytes" || shape.vocab <= kMostForBytes) return;
   setup.notices.push_back(fmt::format(
       "data.path is text, and every byte of it is a token (data.tokenizer = "
-      "\"bytes\"), but model.init knows {} others: tokenize beforehand into a "
-      ".bin file",
+      "\"bytes\"), but model.init knows {} others: set data.tokenizer, often "
+      "to the directory of model.init",
       shape.vocab));
+}
+
+// Whether evaluation and what it needs go together.
+Diagnostics check_evaluation(RunSetup& setup) {
+  const DataConfig& data = setup.config.data;
+  const bool evaluates = setup.config.train.eval_every > 0;
+  const bool has_data = !data.eval_path.empty() || data.eval_fraction > 0;
+  if (evaluates && !has_data) {
+    return {{.code = "E569",
+             .found = "train.eval_every",
+             .needed = "needs data.eval_path or data.eval_fraction"}};
+  }
+  if (has_data && !evaluates) {
+    const char* unused = data.eval_path.empty()
+                             ? "what data.eval_fraction keeps apart"
+                             : "data.eval_path";
+    setup.notices.push_back(
+        fmt::format("train.eval_every = 0: {} is not used", unused));
+  }
+  return {};
 }
 
 Diagnostics set_up_data(RunSetup& setup, bool scans) {
   const ModelShape& shape = setup.model.details.shape;
-  DataOptions options{.path = setup.config.data.path,
+  const DataConfig& data = setup.config.data;
+  DataOptions options{.paths = data.path,
                       .kind = shape.kind,
-                      .tokenizer = setup.config.data.tokenizer,
-                      .order = setup.config.data.order,
+                      .tokenizer = data.tokenizer,
+                      .token_type = data.token_type,
+                      .pack = data.pack,
+                      .weights = data.weights,
+                      .eval_fraction = data.eval_fraction,
+                      .order = data.order,
                       .seq = shape.seq,
                       .vocab = shape.vocab,
                       .type_vocab = setup.model.details.type_vocab,
@@ -87,21 +113,17 @@ Diagnostics set_up_data(RunSetup& setup, bool scans) {
   };
   open(setup.data);
   note_bytes(setup);
-  const bool has_path = !setup.config.data.eval_path.empty();
-  if (setup.config.train.eval_every > 0 && !has_path) {
-    errors.push_back({.code = "E569",
-                      .found = "train.eval_every",
-                      .needed = "needs data.eval_path"});
-  }
-  if (has_path && setup.config.train.eval_every == 0) {
-    setup.notices.emplace_back(
-        "train.eval_every = 0: data.eval_path is not used");
-  }
-  if (!setup.config.data.eval_path.empty()) {
-    options.path = setup.config.data.eval_path;
-    options.order = SampleOrder::kSequential;
-    options.shift = 0;
+  append(errors, check_evaluation(setup));
+  options.order = SampleOrder::kSequential;
+  options.shift = 0;
+  options.weights.clear();
+  if (!data.eval_path.empty()) {
+    options.paths = {data.eval_path};
     open(setup.evaluation);
+  } else if (data.eval_fraction > 0) {
+    options.part = DataPart::kEvaluation;
+    options.scan = Scan::kTrusted;  // the same files
+    if (errors.empty()) open(setup.evaluation);
   }
   return errors;
 }

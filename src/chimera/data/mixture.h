@@ -1,0 +1,38 @@
+// Which sample of several parts of a corpus is the n-th of a run. Without
+// weights an epoch is a permutation of all samples of all parts. With weights,
+// parts have shares of an epoch in proportion to them: each part goes through
+// all its samples, in an order of its own, before any of them comes again.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "chimera/data/order.h"
+
+namespace chimera {
+
+struct MixtureOptions {
+  SampleOrder order = SampleOrder::kShuffled;
+  std::int64_t seed = 0;
+  std::vector<std::int64_t> sizes = {};  // samples of each part; none is 0
+  std::vector<double> weights = {};      // one of each part, or none
+};
+
+class Mixture {
+ public:
+  Mixture() = default;
+  explicit Mixture(MixtureOptions options);
+
+  // Draws of an epoch.
+  [[nodiscard]] std::int64_t size() const { return ends_.back(); }
+  // The n-th draw; its sample is numbered over all parts.
+  // REQUIRES: number >= 0.
+  [[nodiscard]] Draw draw(std::int64_t number) const;
+
+ private:
+  MixtureOptions options_;
+  std::vector<std::int64_t> ends_;    // of the parts' draws in an epoch
+  std::vector<std::int64_t> firsts_;  // number of each part's first sample
+};
+
+}  // namespace chimera
