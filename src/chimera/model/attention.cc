@@ -33,9 +33,20 @@ at::Tensor explicit_attention(const Projections& by_head,
     scores =
         scores.masked_fill(future, -std::numeric_limits<double>::infinity());
   }
+  if (const at::Tensor& sees = context.batch.sees; sees.defined()) {
+    scores = scores.masked_fill(sees.logical_not(),
+                                -std::numeric_limits<double>::infinity());
+  }
   const at::Tensor kept =
       dropout(at::softmax(scores, -1), options.dropout, context);
   return at::matmul(kept, for_each_query(by_head.value));
+}
+
+// A mask for the fused kernel, which takes a mask or causality, not both;
+// undefined if causality is all there is.
+at::Tensor fused_mask(const Attention& options, const LayerContext& context) {
+  const at::Tensor& sees = context.batch.sees;
+  return sees.defined() && options.causal ? sees.tril() : sees;
 }
 
 }  // namespace
@@ -50,11 +61,13 @@ at::Tensor attention_by_head(const Projections& by_head,
   const bool masks = options.causal && all.query.size(2) == all.key.size(2);
   const bool drops = options.dropout.rate > 0 && context.training;
   const bool shares = all.query.size(1) != all.key.size(1);
+  const at::Tensor mask = fused_mask(options, context);
   const at::Tensor mixed =  // (B, H, T, D)
-      drops
-          ? explicit_attention(all, options, context)
-          : at::scaled_dot_product_attention(all.query, all.key, all.value, {},
-                                             0.0, masks, std::nullopt, shares);
+      drops ? explicit_attention(all, options, context)
+            : at::scaled_dot_product_attention(
+                  all.query, all.key, all.value,
+                  mask.defined() ? std::optional(mask) : std::nullopt, 0.0,
+                  masks && !mask.defined(), std::nullopt, shares);
   return mixed.transpose(1, 2).reshape(
       {mixed.size(0), mixed.size(2), mixed.size(1) * mixed.size(3)});
 }

@@ -117,9 +117,12 @@ class LlamaBlock : public TransformerLayer {
       by_head.query = normed(by_head.query, weights[places_.query_norm]);
       by_head.key = normed(by_head.key, weights[places_.key_norm]);
     }
+    const at::Tensor& given = context.batch.positions;
+    const RotaryTable rows =
+        given.defined() ? rows_at(*rotary_, given) : *rotary_;
     const std::int64_t first = first_position(context);
-    by_head.query = rotate(by_head.query, *rotary_, first);
-    by_head.key = rotate(by_head.key, *rotary_, first);
+    by_head.query = rotate(by_head.query, rows, first);
+    by_head.key = rotate(by_head.key, rows, first);
     const at::Tensor mixed = attention_by_head(
         by_head,
         {.causal = true,

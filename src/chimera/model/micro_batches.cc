@@ -33,7 +33,7 @@ TargetCount MicroBatches::targets(const Work& work) const {
 TensorBatch MicroBatches::read(const Work& work) const {
   const std::int64_t first = first_sample(options_.copy, work.micro);
   const bool is_last = work.stage + 1 == options_.schedule.stages();
-  if (work.stage == 0 || is_last) {
+  if (work.stage == 0 || is_last || source(work).has_segments()) {
     const TargetCount total = is_last ? targets(work) : TargetCount{};
     return to_tensors(source(work).read(work.step, first, options_.micro_batch),
                       total);

@@ -54,10 +54,18 @@ RotaryTable make_rotary_table(const LlamaShape& shape, std::int64_t positions) {
   return {both.cos(), both.sin()};
 }
 
+RotaryTable rows_at(const RotaryTable& table, const at::Tensor& positions) {
+  const auto rows = [&](const at::Tensor& all) {
+    return all.index_select(0, positions.flatten())
+        .view({positions.size(0), 1, positions.size(1), all.size(-1)});
+  };
+  return {rows(table.cos), rows(table.sin)};
+}
+
 at::Tensor rotate(const at::Tensor& x, const RotaryTable& table,
                   std::int64_t first) {
   const auto rows = [&](const at::Tensor& all) {
-    return all.narrow(0, first, x.size(2)).to(x.options());
+    return all.narrow(-2, first, x.size(2)).to(x.options());
   };
   return x * rows(table.cos) + turned_quarter(x) * rows(table.sin);
 }

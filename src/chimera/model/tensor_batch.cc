@@ -25,6 +25,12 @@ at::Tensor rows(const at::Tensor& tensor, std::int64_t first,
   return tensor.defined() ? tensor.narrow(0, first, count) : tensor;
 }
 
+// (B, T) -> (B, 1, T, T)
+at::Tensor equal_pairs(const at::Tensor& segments) {
+  if (!segments.defined()) return segments;
+  return (segments.unsqueeze(2) == segments.unsqueeze(1)).unsqueeze(1);
+}
+
 }  // namespace
 
 TensorBatch to_tensors(const Batch& batch, const TargetCount& total,
@@ -37,6 +43,8 @@ TensorBatch to_tensors(const Batch& batch, const TargetCount& total,
       .targets = to_tensor(batch.targets, tokens, device),
       .token_types = to_tensor(batch.token_types, tokens, device),
       .next_sentence = to_tensor(batch.next_sentence, {batch.samples}, device),
+      .positions = to_tensor(batch.positions, tokens, device),
+      .sees = equal_pairs(to_tensor(batch.segments, tokens, device)),
       .sample_ids = batch.sample_ids,
       .total = total};
 }
@@ -51,6 +59,8 @@ TensorBatch slice(const TensorBatch& batch, std::int64_t first,
           .targets = rows(batch.targets, first, count),
           .token_types = rows(batch.token_types, first, count),
           .next_sentence = rows(batch.next_sentence, first, count),
+          .positions = rows(batch.positions, first, count),
+          .sees = rows(batch.sees, first, count),
           .sample_ids = {begin, begin + count},
           .total = batch.total};
 }

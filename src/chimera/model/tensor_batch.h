@@ -11,10 +11,14 @@
 namespace chimera {
 
 struct TensorBatch {
-  at::Tensor inputs;                     // (B, T); all tensors are int64
-  at::Tensor targets;                    // (B, T)
-  at::Tensor token_types;                // (B, T); undefined unless BERT
-  at::Tensor next_sentence;              // (B); undefined unless BERT
+  at::Tensor inputs;         // (B, T); int64 like all but `sees`
+  at::Tensor targets;        // (B, T)
+  at::Tensor token_types;    // (B, T); undefined unless BERT
+  at::Tensor next_sentence;  // (B); undefined unless BERT
+  at::Tensor positions;      // (B, T); undefined: 0 .. T - 1
+  // (B, 1, T, T), bool: whether a position may see another one, apart from
+  // causality. Undefined: all may.
+  at::Tensor sees;
   std::vector<std::int64_t> sample_ids;  // (B)
   TargetCount total;  // of the whole mini-batch, not of these samples
 };

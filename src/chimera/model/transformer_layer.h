@@ -61,14 +61,17 @@ class TransformerLayer : public Layer {
     return context.cache == nullptr ? 0 : context.cache->length();
   }
 
-  // (T, C): the embeddings of the tokens' positions.
+  // (T, C) or (B, T, C): the embeddings of the tokens' positions.
   [[nodiscard]] static at::Tensor positions(const at::Tensor& table,
                                             const LayerContext& context) {
     const at::Tensor& inputs = context.batch.inputs;
+    const at::Tensor& given = context.batch.positions;
     const std::int64_t first = first_position(context);
     return split_embedding(
-        at::arange(first, first + inputs.size(1), inputs.options()), {table},
-        context.deferred);
+        given.defined()
+            ? given
+            : at::arange(first, first + inputs.size(1), inputs.options()),
+        {table}, context.deferred);
   }
 
   // What a causal head looks at: all tokens, or in generation the last one.
