@@ -27,7 +27,7 @@ void must_be_few(const chimera::Diagnostics& errors) {
 void use_text(const chimera::JsonlText& jsonl, int vocab) {
   const auto texts = chimera::join_documents(jsonl, vocab);
   if (!texts) return must_be_few(texts.errors());
-  const std::string& bytes = texts->bytes;
+  const std::vector<char>& bytes = texts->bytes;
   must(!bytes.empty() && bytes.size() <= jsonl.text.size());
   for (const char c : bytes) {
     must(static_cast<std::uint8_t>(c) < vocab || c == '\n');

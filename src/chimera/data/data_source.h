@@ -28,12 +28,12 @@ struct DataOptions {
   ModelKind kind = ModelKind::kGpt2;  // not emulated, which needs no data
   // Of text, or of the corpus that other files hold: "bytes" or a path.
   std::string tokenizer = "bytes";
+  SampleOrder order = SampleOrder::kShuffled;
   TokenType token_type = TokenType::kAuto;
   Packing pack = Packing::kWindows;
   std::vector<double> weights = {};  // of `paths`; empty: their sizes
   double eval_fraction = 0;          // of each file's samples, at its end
   DataPart part = DataPart::kTraining;
-  SampleOrder order = SampleOrder::kShuffled;
   int seq = 0;
   int vocab = 0;
   int type_vocab = 2;             // token types; BERT only

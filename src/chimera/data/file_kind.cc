@@ -71,20 +71,19 @@ std::int64_t largest(const TokenIds& ids, std::int64_t first,
   return most;
 }
 
-Diagnostic wide(const TokenIds& ids, const std::string& path, int bits) {
-  const int width = 8 * ids.width();
-  const bool can_be_read = bits == 32;
-  return {.kind = DiagnosticKind::kData,
-          .code = "E515",
-          .where = path,
-          .found = "the file, read as uint" + std::to_string(width) + ",",
-          .needed = "seems to hold int" + std::to_string(bits) +
-                    " ids: " + std::to_string(bits / width - 1) + " of " +
-                    std::to_string(bits / width) + " numbers are 0",
-          .hint = can_be_read ? "set data.token_type = \"uint32\""
-                              : "write it anew: numpy.fromfile(FILE, \"int64\")"
-                                ".astype(\"uint32\").tofile(FILE), then set "
-                                "data.token_type = \"uint32\""};
+// The refusal of ids of `bits` bits, told by their zeros.
+Diagnostic wide(const TokenIds& ids, const std::string& path, int bits,
+                const std::string& zeros) {
+  return {
+      .kind = DiagnosticKind::kData,
+      .code = "E515",
+      .where = path,
+      .found = "the file, read as uint" + std::to_string(8 * ids.width()) + ",",
+      .needed = "seems to hold int" + std::to_string(bits) + " ids: " + zeros,
+      .hint = bits == 32 ? "set data.token_type = \"uint32\""
+                         : "write it anew: numpy.fromfile(FILE, \"int64\")"
+                           ".astype(\"uint32\").tofile(FILE), then set "
+                           "data.token_type = \"uint32\""};
 }
 
 }  // namespace
@@ -105,11 +104,25 @@ std::optional<Diagnostic> other_kind(const MappedFile& file) {
 
 std::optional<Diagnostic> wider_ids(const TokenIds& ids,
                                     const std::string& path) {
-  constexpr std::int64_t kLeast = 8;  // fewer ids prove nothing
+  constexpr std::int64_t kLeast = 8;       // fewer ids prove nothing
+  constexpr std::int64_t kMostHigh = 3;    // of ids below 2^18
+  constexpr std::int64_t kLeastLow = 256;  // no list of bytes
   if (ids.width() < 2 || ids.size() < kLeast) return std::nullopt;
-  if (largest(ids, 0, 2) == 0 || largest(ids, 1, 2) > 0) return std::nullopt;
-  const bool is_four_times = ids.width() == 2 && largest(ids, 2, 4) == 0;
-  return wide(ids, path, 8 * ids.width() * (is_four_times ? 4 : 2));
+  const std::int64_t low = largest(ids, 0, 2);
+  const std::int64_t high = largest(ids, 1, 2);
+  if (high == 0 && low > 0) {
+    if (ids.width() == 4) {
+      return wide(ids, path, 64, "every second number is 0");
+    }
+    return largest(ids, 2, 4) == 0
+               ? wide(ids, path, 64, "three of four numbers are 0")
+               : wide(ids, path, 32, "every second number is 0");
+  }
+  if (ids.width() == 2 && high <= kMostHigh && low >= kLeastLow) {
+    return wide(ids, path, 32,
+                "every second number is at most " + std::to_string(high));
+  }
+  return std::nullopt;
 }
 
 }  // namespace chimera

@@ -79,7 +79,7 @@ TEST(Formats, ADescriptionTellsTheTypeAndIsHeldAgainstTheModel) {
               HasSubstr("9 tokens are not what FILE holds: 40 bytes"));
   // A file of this name that describes something else is left alone.
   write_file(description_path(path), "{\"format\": \"theirs\"}");
-  EXPECT_THAT(mistakes_of(causal(path)), HasSubstr("E505"));
+  EXPECT_THAT(mistakes_of(causal(path)), HasSubstr("E515"));
   std::filesystem::remove(description_path(path));
 }
 
@@ -135,12 +135,17 @@ TEST(Formats, WideIdsReadAsNarrowOnesAreRefused) {
   std::iota(ids64.begin(), ids64.end(), 0);
   EXPECT_EQ(mistakes_of(causal(make_file("a.bin", bytes_of(ids32)))),
             "error[E515] FILE: the file, read as uint16, seems to hold int32 "
-            "ids: 1 of 2 numbers are 0; hint: set data.token_type = "
+            "ids: every second number is 0; hint: set data.token_type = "
             "\"uint32\"");
+  ids32[50] = 128000;
+  EXPECT_THAT(mistakes_of(causal(make_file("d.bin", bytes_of(ids32)))),
+              HasSubstr("seems to hold int32 ids: every second number is at "
+                        "most 1"));
   DataOptions options = causal(make_file("b.bin", bytes_of(ids64)));
-  EXPECT_THAT(mistakes_of(options), HasSubstr("seems to hold int64 ids: 3 of 4 "
-                                              "numbers are 0; hint: write it "
-                                              "anew: numpy.fromfile"));
+  EXPECT_THAT(mistakes_of(options),
+              HasSubstr("seems to hold int64 ids: three of "
+                        "four numbers are 0; hint: write "
+                        "it anew: numpy.fromfile"));
   options.token_type = TokenType::kUint32;
   EXPECT_THAT(mistakes_of(options), HasSubstr("read as uint32, seems to hold "
                                               "int64 ids"));

@@ -88,11 +88,11 @@ Result<JoinedTexts> join_documents(const JsonlText& jsonl, int vocab) {
     if (!text) return;
     check_bytes(*text, vocab, reader);
     if (!first) {
-      joined.bytes += '\n';
+      joined.bytes.push_back('\n');
       joined.ends.push_back(static_cast<std::int64_t>(joined.bytes.size()));
     }
     first = false;
-    joined.bytes += *text;
+    joined.bytes.insert(joined.bytes.end(), text->begin(), text->end());
   });
   joined.ends.push_back(static_cast<std::int64_t>(joined.bytes.size()));
   if (errors.empty() && joined.bytes.empty()) {

@@ -26,7 +26,7 @@ struct JsonlText {
     const JsonlText& jsonl, const std::function<void(JsonReader&)>& read_line);
 
 struct JoinedTexts {
-  std::string bytes = {};
+  std::vector<char> bytes = {};
   // Of the texts, each with the newline behind it.
   std::vector<std::int64_t> ends = {};
 };

@@ -9,7 +9,8 @@ namespace {
 
 std::string joined(std::string_view text) {
   const auto texts = join_documents({.text = text, .path = "a.jsonl"}, 256);
-  return texts ? texts->bytes : to_string(texts.errors().front());
+  return texts ? std::string(texts->bytes.begin(), texts->bytes.end())
+               : to_string(texts.errors().front());
 }
 
 TEST(Jsonl, JoinsDocumentsByANewline) {

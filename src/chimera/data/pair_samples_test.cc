@@ -9,6 +9,7 @@
 #include <set>
 
 #include "chimera/data/files_for_tests.h"
+#include "chimera/data/special_ids.h"
 
 namespace chimera {
 namespace {
@@ -139,7 +140,8 @@ TEST(PairSamples, MasksInTheRightShares) {
 }
 
 RC_GTEST_PROP(Masking, ASampleAlwaysHasATarget, ()) {
-  const PairLayout layout{.seq = *rc::gen::inRange(5, 12)};
+  const PairLayout layout{.length_a = *rc::gen::inRange(1, 6),
+                          .length_b = *rc::gen::inRange(1, 6)};
   const Masking masking({.seed = *rc::gen::arbitrary<std::int64_t>(),
                          .vocab = 256,
                          .mask_id = kIds.mask},
@@ -148,14 +150,14 @@ RC_GTEST_PROP(Masking, ASampleAlwaysHasATarget, ()) {
   RC_ASSERT(!positions.empty());
   RC_ASSERT(std::is_sorted(positions.begin(), positions.end()));
   for (const int position : positions) {
-    RC_ASSERT(position > 0 && position < layout.seq - 1);
+    RC_ASSERT(position > 0 && position < layout.length() - 1);
     RC_ASSERT(position != layout.begin_b() - 1);
   }
 }
 
 // With two tokens a sample, 0.85^2 of the samples have their target by force.
 TEST(Masking, AForcedTargetIsEvenlyPlaced) {
-  const PairLayout layout{.seq = 5};
+  const PairLayout layout{.length_a = 1, .length_b = 1};
   std::int64_t first = 0;
   std::int64_t single = 0;
   for (std::int64_t sample = 0; sample < 20000; ++sample) {
@@ -214,8 +216,14 @@ TEST(PairSamples, RefusesShapesThatHoldNoPair) {
   EXPECT_EQ(
       mistakes_of(
           {.paths = {path}, .kind = ModelKind::kBert, .seq = 10, .vocab = 4}),
-      "error[E504] FILE: 6 tokens are too few for one sample of seq = "
-      "10, which takes 7; hint: use a longer file, or lower model.seq");
+      "");
+  EXPECT_EQ(
+      mistakes_of({.paths = {make_file("b.bin", as_bin({1}))},
+                   .kind = ModelKind::kBert,
+                   .seq = 10,
+                   .vocab = 4}),
+      "error[E504] FILE: 1 tokens are too few for one sample of seq = 10, "
+      "which takes 2; hint: use a longer file, or lower model.seq");
   EXPECT_EQ(
       mistakes_of(
           {.paths = {path}, .kind = ModelKind::kBert, .seq = 5, .vocab = 4}),

@@ -87,12 +87,21 @@ TEST(PreparedSamples, TokenTypesAreThoseOfTheModel) {
             "error[E511] FILE:1: 1 in token_type_ids must be 0");
 }
 
-TEST(PreparedSamples, RefusesPadding) {
-  std::string padded = line(kGood, kGood, kGood, "0");
-  padded.insert(1, "\"attention_mask\": [1, 1, 1, 0], ");
-  EXPECT_EQ(mistake(padded),
-            "error[E511] FILE:1: 0 in attention_mask must be 1; hint: "
-            "padding is not supported");
+TEST(PreparedSamples, PaddingHasNoLabelsAndStandsBehindTheText) {
+  const auto padded = [](const std::string& labels, const std::string& mask) {
+    std::string text = line(kGood, kGood, labels, "0");
+    return text.insert(1, "\"attention_mask\": " + mask + ", ");
+  };
+  EXPECT_EQ(mistake(padded("1, 0, -100, -100", "[1, 1, 1, 0]")), "");
+  const std::string hint =
+      " must be 1 at the first position and at every label; hint: padding "
+      "stands behind the text, with labels of -100";
+  EXPECT_EQ(mistake(padded("1, 0, -100, 1", "[1, 1, 1, 0]")),
+            "error[E511] FILE:1: attention_mask 0 at 3" + hint);
+  EXPECT_EQ(mistake(padded("-100, 0, 1, 1", "[0, 1, 1, 1]")),
+            "error[E511] FILE:1: attention_mask 0 at 0" + hint);
+  EXPECT_EQ(mistake(padded(kGood, "[1, 1, 2, 1]")),
+            "error[E511] FILE:1: 2 in attention_mask must be 0 to 1");
 }
 
 TEST(PreparedSamples, RefusesWhatIsMissingOrNoNumber) {

@@ -62,8 +62,9 @@ Diagnostics TokenFile::read_jsonl(const TokenFileOptions& options) {
       join_documents({.text = file_.bytes(), .path = path_}, options.vocab);
   if (!joined) return joined.errors();
   joined_ = std::move(joined->bytes);
-  ids_ = TokenIds(joined_, 1);
-  if (!options.finds_documents) return {};
+  ids_ = TokenIds({joined_.data(), joined_.size()}, 1);
+  Diagnostics errors = check_ids(ids_, path_, options.vocab);
+  if (!errors.empty() || !options.finds_documents) return errors;
   std::int64_t begin = 0;
   for (const std::int64_t end : joined->ends) {
     documents_.push_back({.begin = begin, .end = end});

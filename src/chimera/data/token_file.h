@@ -71,7 +71,7 @@ class TokenFile {
 
   std::string path_;
   MappedFile file_;
-  std::string joined_;  // JSONL by bytes: its texts
+  std::vector<char> joined_;  // JSONL by bytes: its texts
   // Of file_ or joined_, neither of which moves its bytes when it is moved.
   TokenIds ids_;
   std::vector<TokenRange> documents_;

