@@ -330,7 +330,7 @@ TEST(Parse, PathsOfTheFileStartAtItsFolder) {
   const std::string text = std::string(kSmall) +
                            "file = \"a.sched\"\n"
                            "[data]\n"
-                           "path = \"../corpus.txt\"\n"
+                           "path = [\"../corpus.txt\", \"/data/*.bin\"]\n"
                            "eval_path = \"/data/eval.txt\"\n"
                            "tokenizer = \"gpt2\"\n"
                            "[run]\n"
@@ -339,13 +339,15 @@ TEST(Parse, PathsOfTheFileStartAtItsFolder) {
       parse_run_config(text, "jobs/one/run.toml", {"data.path=here.txt"});
   ASSERT_TRUE(config);
   EXPECT_EQ(config->schedule.file, "jobs/one/a.sched");
-  EXPECT_EQ(config->data.path, "here.txt");
+  using Paths = std::vector<std::string>;
+  EXPECT_EQ(config->data.path, Paths{"here.txt"});
   EXPECT_EQ(config->data.eval_path, "/data/eval.txt");
   EXPECT_EQ(config->data.tokenizer, "jobs/one/gpt2");
   EXPECT_EQ(config->run.dir, "jobs/one/runs/a");
   EXPECT_EQ(parse_run_config(text, "jobs/one/run.toml", {})->data.path,
-            "jobs/corpus.txt");
-  EXPECT_EQ(parse_run_config(text, "run.toml", {})->data.path, "../corpus.txt");
+            (Paths{"jobs/corpus.txt", "/data/*.bin"}));
+  EXPECT_EQ(parse_run_config(text, "run.toml", {})->data.path,
+            (Paths{"../corpus.txt", "/data/*.bin"}));
 }
 
 TEST(Parse, NoPathIsMadeOfAWordOrOfNothing) {
@@ -354,7 +356,7 @@ TEST(Parse, NoPathIsMadeOfAWordOrOfNothing) {
       "jobs/run.toml", {});
   ASSERT_TRUE(config);
   EXPECT_EQ(config->data.tokenizer, "bytes");
-  EXPECT_EQ(config->data.path, "");
+  EXPECT_TRUE(config->data.path.empty());
 }
 
 TEST(Parse, APresetFromTheCommandLineReplacesTheModelOfTheFile) {

@@ -1,6 +1,7 @@
 // Files of token ids in several formats, and files that are something else.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 #include <numeric>
@@ -126,6 +127,30 @@ TEST(Formats, MegatronsIndexTellsTypeAndDocuments) {
   EXPECT_THAT(mistakes_of(causal(path)),
               HasSubstr("the file is no index of Megatron's"));
   std::filesystem::remove(index_path(path));
+}
+
+// Ranks other than the one that scans must not read gigabytes. Counted in page
+// faults, which do not depend on the machine's load.
+TEST(Formats, ATrustedListOfLargeFilesIsOnlyMapped) {
+  constexpr std::int64_t kGigabyte = 1 << 30;
+  DataOptions options = causal("");
+  options.paths.clear();
+  options.scan = Scan::kTrusted;
+  for (const char* name : {"a.bin", "b.bin", "c.bin", "d.bin"}) {
+    options.paths.push_back(make_file(name, ""));
+    std::filesystem::resize_file(options.paths.back(), kGigabyte);  // sparse
+  }
+  const auto faults = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt + usage.ru_majflt;
+  };
+  const long before = faults();
+  const auto source = opened(options);
+  EXPECT_EQ(source->num_tokens(), 4 * kGigabyte / 2);
+  // One file alone has 262144 pages.
+  EXPECT_LT(faults() - before, 2000);
+  for (const std::string& path : options.paths) std::filesystem::remove(path);
 }
 
 TEST(Formats, WideIdsReadAsNarrowOnesAreRefused) {
