@@ -67,12 +67,13 @@ Result<std::optional<Declared>> megatron_index(const std::string& corpus) {
   if (!std::filesystem::exists(path, error)) return std::optional<Declared>();
   const Result<MappedFile> file = map_file(path);
   if (!file) return file.errors();
-  Result<MegatronIndex> index = parse_megatron_index(file->bytes(), path);
-  if (!index) return index.errors();
+  Result<MegatronIndex> parsed = parse_megatron_index(file->bytes(), path);
+  if (!parsed) return parsed.errors();
+  MegatronIndex index = std::move(parsed).value();
   Declared declared;
-  declared.layout.width = index->bytes_per_id;
-  declared.layout.borders.ends = std::move(index->document_ends);
-  declared.tokens = index->tokens;
+  declared.layout.width = index.bytes_per_id;
+  declared.layout.borders.ends = std::move(index.document_ends);
+  declared.tokens = index.tokens;
   declared.by = path;
   return std::optional(std::move(declared));
 }

@@ -29,14 +29,13 @@ DataSource::DataSource(const DataOptions& options, std::vector<File> files)
   mixture_ = Mixture(std::move(mixture));
 }
 
-std::pair<const DataSource::File*, Draw> DataSource::find(
-    std::int64_t number) const {
+DataSource::Found DataSource::find(std::int64_t number) const {
   Draw draw = mixture_.draw(number);
   const auto end = std::upper_bound(ends_.begin(), ends_.end(), draw.sample);
   const File& file = files_[static_cast<size_t>(end - ends_.begin())];
   draw.sample -= *end - file.count;
   draw.sample += file.first;
-  return {&file, draw};
+  return {.file = file, .draw = draw};
 }
 
 Batch DataSource::read(std::int64_t step, std::int64_t first,
@@ -50,9 +49,9 @@ Batch DataSource::read(std::int64_t step, std::int64_t first,
   batch.targets.reserve(tokens);
   batch.sample_ids = sample_ids(step, first, count);
   for (const std::int64_t number : batch.sample_ids) {
-    const auto& [file, draw] = find(number);
-    std::visit([&](const auto& samples) { samples.append(draw, batch); },
-               file->samples);
+    const Found found = find(number);
+    std::visit([&](const auto& samples) { samples.append(found.draw, batch); },
+               found.file.samples);
     // Some files have padding and others none.
     if (has_segments_) batch.segments.resize(batch.inputs.size(), 0);
   }
@@ -76,10 +75,10 @@ TargetCount DataSource::targets(std::int64_t step) const {
   TargetCount count{.samples = has_pairs ? global_batch_ : 0};
   const std::int64_t begin = step * global_batch_ + shift_;
   for (std::int64_t number = begin; number < begin + global_batch_; ++number) {
-    const auto& [file, draw] = find(number);
+    const Found found = find(number);
     count.tokens += std::visit(
-        [&](const auto& samples) { return samples.num_targets(draw); },
-        file->samples);
+        [&](const auto& samples) { return samples.num_targets(found.draw); },
+        found.file.samples);
   }
   return count;
 }

@@ -82,8 +82,12 @@ class DataSource : public BatchSource {
   };
   // REQUIRES: at least one sample in all.
   DataSource(const DataOptions& options, std::vector<File> files);
-  // The n-th draw of the run, its sample counted in its file.
-  [[nodiscard]] std::pair<const File*, Draw> find(std::int64_t number) const;
+  struct Found {
+    const File& file;
+    Draw draw;  // its sample is counted in the file
+  };
+  // The n-th draw of the run.
+  [[nodiscard]] Found find(std::int64_t number) const;
 
   int seq_;
   std::int64_t global_batch_;

@@ -46,7 +46,7 @@ Diagnostics TokenFile::read_bin(const TokenFileOptions& options) {
     if (!errors.empty()) return errors;
   }
   if (options.finds_documents) {
-    documents_ = find_documents(ids_, std::move(layout->borders));
+    documents_ = find_documents(ids_, layout->borders);
   }
   return {};
 }
@@ -58,15 +58,16 @@ Diagnostics TokenFile::read_bytes(const TokenFileOptions& options) {
 }
 
 Diagnostics TokenFile::read_jsonl(const TokenFileOptions& options) {
-  Result<JoinedTexts> joined =
+  Result<JoinedTexts> texts =
       join_documents({.text = file_.bytes(), .path = path_}, options.vocab);
-  if (!joined) return joined.errors();
-  joined_ = std::move(joined->bytes);
+  if (!texts) return texts.errors();
+  JoinedTexts joined = std::move(texts).value();
+  joined_ = std::move(joined.bytes);
   ids_ = TokenIds({joined_.data(), joined_.size()}, 1);
   Diagnostics errors = check_ids(ids_, path_, options.vocab);
   if (!errors.empty() || !options.finds_documents) return errors;
   std::int64_t begin = 0;
-  for (const std::int64_t end : joined->ends) {
+  for (const std::int64_t end : joined.ends) {
     documents_.push_back({.begin = begin, .end = end});
     begin = end;
   }
