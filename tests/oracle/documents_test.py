@@ -17,8 +17,8 @@ import torch
 
 import reference
 from reference import (LOSS, NORM, SEQ, STEPS, TRAIN, VOCAB, WEIGHT, bert,
-                       bert_data, gpt2, layout, loss_of, make_optimizer,
-                       run_chimera, train)
+                       bert_data, gpt2, layout, llama, loss_of,
+                       make_optimizer, run_chimera, train)
 
 IGNORED = -100
 SCHEMES = [
@@ -117,7 +117,7 @@ class Documents(reference.Case):
         model.save_pretrained(folder / "init")
         model = self.load(type(model), folder / "init").train()
         before = {key: value.clone() for key, value in model.state_dict().items()}
-        kind = "gpt2" if "pack" in data else "bert"
+        kind = model.config.model_type
         metrics, _, _ = train(
             folder, model={"kind": kind, "init": str(folder / "init"),
                            "seq": SEQ},
@@ -162,12 +162,13 @@ class Documents(reference.Case):
 
     def test_packed_rows_are_their_documents_one_by_one(self):
         data, rows = self.packed()
-        for name, tied, schedule in [
-                ("chimera D=4", True, SCHEMES[0]),
-                ("halving, recompute", True, SCHEMES[1]),
-                ("1f1b, untied", False, layout("1f1b", 2, 2))]:
+        for name, model, schedule in [
+                ("chimera D=4", gpt2(), SCHEMES[0]),
+                ("halving, recompute", gpt2(), SCHEMES[1]),
+                ("1f1b, untied", gpt2(tied=False), layout("1f1b", 2, 2)),
+                ("Llama, zb-v", llama(), SCHEMES[3])]:
             with self.subTest(name):
-                self.compare_loss(f"one by one, {name}", gpt2(tied), schedule,
+                self.compare_loss(f"one by one, {name}", model, schedule,
                                   data, rows, loss_one_by_one)
 
     def test_packed_rows_equal_those_under_the_same_mask(self):
@@ -190,14 +191,16 @@ class Documents(reference.Case):
         text.write_text("\n\n".join("abcdefghijklmnop"[:n % 15 + 2]
                                     for n in range(60)))
         for schedule in SCHEMES:
-            for kind, data in [("gpt2", 'pack = "documents"'), ("bert", "")]:
+            for kind, data in [("gpt2", 'pack = "documents"'), ("bert", ""),
+                               ("llama", 'pack = "documents"')]:
+                dropout = 0 if kind == "llama" else 0.1
                 config = folder / "run.toml"
                 keys = "\n".join(f"{key} = {json.dumps(value)}"
                                  for key, value in schedule.items())
                 untied = schedule["scheme"] == "pipedream-2bw"
                 config.write_text(
                     f'[model]\nkind = "{kind}"\nlayers = 6\nhidden = 16\n'
-                    f"heads = 2\nvocab = 128\nseq = {SEQ}\ndropout = 0.1\n"
+                    f"heads = 2\nvocab = 128\nseq = {SEQ}\ndropout = {dropout}\n"
                     f"tie_embeddings = {str(not untied).lower()}\n"
                     f"[schedule]\n{keys}\n[train]\nsteps = 2\nlr = 1e-3\n"
                     f'[data]\npath = "{text}"\n{data}\n')
