@@ -5,7 +5,13 @@
 >>> loss = pipe.step(x, y)
 """
 
-import torch as _torch
+try:
+    import torch as _torch
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "chimera.torch needs torch, which is not installed here. Install both: "
+        "pip install torch==2.13.0, then pip install <chimera's folder>"
+    ) from error
 
 try:
     from chimera.torch import _runtime

@@ -21,6 +21,7 @@ from chimera.torch._request import (find_ranks, find_schedule, micro_batches,
                                     refuse_lowered)
 from chimera.torch._shapes import determine
 from chimera.torch._split import split_modules
+from chimera.torch._state import first_held, load_state, own_state
 
 if TYPE_CHECKING:
     import numpy
@@ -149,30 +150,18 @@ class Pipeline:
         gather=True: all of them, on every rank (all ranks must call it).
         gather=False: only those of this rank's stages.
         """
-        own: dict[str, torch.Tensor] = {}
-        for stages in self._layers:
-            for prefix, layer in named_modules(stages):
-                for name, value in layer.state_dict().items():
-                    own.setdefault(prefix + name, value)
+        own = own_state(self._layers)
         if self._groups is not None and gather:
-            for part in self._groups.gather(self._own_share(own)):
+            first = first_held(self._layout["stages"], self._groups.rank)
+            share = own_state([{stage: self._layers[0][stage]
+                                for stage in first}])
+            for part in self._groups.gather(share):
                 own.update(part)
         return {name: own[name] for name in self._names if name in own}
 
     def load_state_dict(self, state: dict[str, torch.Tensor]) -> None:
-        """Load this rank's part of a whole model's weights and buffers."""
-        unknown = sorted(set(state) - set(self._names))
-        own = {prefix + name for stages in self._layers
-               for prefix, layer in named_modules(stages)
-               for name in layer.state_dict()}
-        missing = sorted(own - set(state))
-        if unknown or missing:
-            raise KeyError(f"load_state_dict: missing {missing[:5]}, "
-                           f"unknown {unknown[:5]}")
-        for stages in self._layers:
-            for prefix, layer in named_modules(stages):
-                layer.load_state_dict({name: state[prefix + name]
-                                       for name in layer.state_dict()})
+        """Load weights and buffers: the whole model's, or this rank's part."""
+        load_state(self._layers, state, self._names)
 
     # Traces and drawings.
 
@@ -292,19 +281,6 @@ class Pipeline:
         if self._failed is not None:
             raise PipelineError("the pipeline has failed before: "
                                 + self._failed)
-
-    def _own_share(self, own: dict[str, torch.Tensor]
-                   ) -> dict[str, torch.Tensor]:
-        """The tensors of which this rank is the first holder."""
-        held = self._layout["stages"]
-        rank = self._groups.rank
-        firsts = {stage for stage in held[rank]
-                  if not any(stage in other for other in held[:rank])}
-        names = {prefix + name
-                 for prefix, layer in named_modules(
-                     {stage: self._layers[0][stage] for stage in firsts})
-                 for name in layer.state_dict()}
-        return {name: own[name] for name in names}
 
     def _events(self) -> list[bytes]:
         events = self._runner.events()
