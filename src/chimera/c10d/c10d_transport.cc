@@ -145,6 +145,8 @@ C10dTransport::C10dTransport(C10dOptions options)
 }
 
 C10dTransport::~C10dTransport() {
+  // The last messages are still on their way; after an abort there are none.
+  sends_.wait_idle();
   heart_.reset();
   stop("the transport is closed");
 }
