@@ -94,7 +94,29 @@ void find_routes(const Trace& trace, Chart* chart) {
   }
 }
 
+void find_chunks(Chart* chart) {
+  for (const ChartRow& row : chart->rows) {
+    for (const Event* block : row.blocks) {
+      if (block->action.op != Op::kF) continue;
+      std::vector<int>& stages =
+          chart->stages[{block->worker, block->action.pipe}];
+      const int stage = block->action.stage;
+      const auto place = std::lower_bound(stages.begin(), stages.end(), stage);
+      if (place == stages.end() || *place != stage) stages.insert(place, stage);
+      chart->chunks = std::max(chart->chunks, static_cast<int>(stages.size()));
+    }
+  }
+}
+
 }  // namespace
+
+int Chart::chunk_of(const Event& block) const {
+  const auto found = stages.find({block.worker, block.action.pipe});
+  if (found == stages.end()) return 0;
+  const auto place = std::lower_bound(found->second.begin(),
+                                      found->second.end(), block.action.stage);
+  return static_cast<int>(place - found->second.begin());
+}
 
 Chart make_chart(const Trace& trace) {
   Chart chart;
@@ -104,6 +126,7 @@ Chart make_chart(const Trace& trace) {
   fill_rows(trace, &chart);
   measure_blocks(&chart);
   find_routes(trace, &chart);
+  find_chunks(&chart);
   return chart;
 }
 

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <array>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "chimera/trace/trace.h"
@@ -41,6 +43,12 @@ struct Chart {
   std::vector<ChartRow> rows;    // [worker]
   std::vector<PipeRoute> pipes;  // [pipe]
 
+  int chunks = 1;  // most stages of one pipe on a worker
+  // [worker, pipe]: the stages that it ran, ascending.
+  std::map<std::pair<int, int>, std::vector<int>> stages;
+
+  // Which of its worker's stages of its pipe a block belongs to, from 0.
+  [[nodiscard]] int chunk_of(const Event& block) const;
   [[nodiscard]] bool shows_op(Op op) const {
     return shows[static_cast<size_t>(op)];
   }

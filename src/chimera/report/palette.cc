@@ -38,6 +38,23 @@ Colour mix(Colour a, Colour b) {
   return {half(a.red, b.red), half(a.green, b.green), half(a.blue, b.blue)};
 }
 
+// `colour` with this share of red in it.
+Colour redder(Colour colour, double share) {
+  constexpr Colour kRed = {0xd0, 0x30, 0x90};
+  const auto between = [share](int from, int to) {
+    return static_cast<std::uint8_t>(from + share * (to - from));
+  };
+  return {between(colour.red, kRed.red), between(colour.green, kRed.green),
+          between(colour.blue, kRed.blue)};
+}
+
+Hue hue_of(int pipe, int chunk) {
+  const Hue& hue = kHues[std::max(pipe, 0) % kNumHues];
+  const double share = std::min(0.6, 0.3 * chunk);
+  return {redder(hue.light, share), redder(hue.middle, share),
+          redder(hue.dark, share)};
+}
+
 int squared_distance(Colour a, Colour b) {
   const int red = a.red - b.red;
   const int green = a.green - b.green;
@@ -59,8 +76,8 @@ int nearest_level(std::uint8_t value) {
 
 }  // namespace
 
-Paint op_paint(Op op, int pipe) {
-  const Hue& hue = kHues[std::max(pipe, 0) % kNumHues];
+Paint op_paint(Op op, int pipe, int chunk) {
+  const Hue hue = hue_of(pipe, chunk);
   switch (op) {
     case Op::kF:
       return {hue.light, kInk};

@@ -89,5 +89,18 @@ TEST(Palette, MorePipesThanHuesRepeat) {
   EXPECT_EQ(op_paint(Op::kB, kNumHues + 1), op_paint(Op::kB, 1));
 }
 
+TEST(Palette, ChunksOfAPipeDiffer) {
+  std::set<std::string> fills;
+  for (int pipe = 0; pipe < 2; ++pipe) {
+    for (int chunk = 0; chunk < 3; ++chunk) {
+      for (const Op op : {Op::kF, Op::kW, Op::kB}) {
+        fills.insert(hex(op_paint(op, pipe, chunk).fill));
+      }
+    }
+  }
+  EXPECT_EQ(fills.size(), 2u * 3 * 3);
+  EXPECT_EQ(op_paint(Op::kU, 0, 1), op_paint(Op::kU, 0));
+}
+
 }  // namespace
 }  // namespace chimera

@@ -50,7 +50,8 @@ void draw_blocks(const Chart& chart, const SvgLayout& layout,
   for (const ChartRow& row : chart.rows) {
     for (const Event* block : row.blocks) {
       append_rect(layout.block(*block),
-                  svg_fill(block->action.op, block->action.pipe),
+                  svg_fill(block->action.op, block->action.pipe,
+                           chart.chunk_of(*block)),
                   tool_tip(chart, *block), svg);
     }
   }
@@ -91,7 +92,9 @@ void draw_numbers(const Chart& chart, const SvgLayout& layout,
   for (const ChartRow& row : chart.rows) {
     for (const Event* block : row.blocks) {
       append_centred(layout.block(*block), number_in(*block),
-                     op_paint(block->action.op, block->action.pipe), svg);
+                     op_paint(block->action.op, block->action.pipe,
+                              chart.chunk_of(*block)),
+                     svg);
     }
   }
   *svg += "</g>\n";
@@ -221,7 +224,11 @@ void draw_title(const SvgLayout& layout, const std::string& title,
 std::string draw_svg(const Trace& trace, const SvgOptions& options) {
   const Chart chart = make_chart(trace);
   const std::vector<std::string> names = row_names(chart, options);
-  const SvgLayout layout = make_layout(chart, !options.title.empty(), names);
+  const SvgLayout layout =
+      make_layout(chart, {.has_title = !options.title.empty(),
+                          .row_names = names,
+                          .gap_before = options.gap_before,
+                          .widest = options.widest});
   const double below_axis = layout.plot.bottom + 20 + 2 * kFontSize;
   const SvgLegend legend =
       make_svg_legend(chart, {layout.plot.left, below_axis});

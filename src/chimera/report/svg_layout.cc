@@ -10,15 +10,14 @@ namespace {
 
 constexpr double kTypicalBlock = 26;  // wide enough for a two-digit number
 constexpr double kNarrowestPlot = 360;
-constexpr double kWidestPlot = 3200;
 constexpr double kBlockHeight = 22;
 constexpr double kHighestPlot = 2400;
 constexpr double kThinnestRow = 2;
 
-double plot_width(const Chart& chart) {
+double plot_width(const Chart& chart, double widest) {
   if (chart.num_blocks == 0) return kNarrowestPlot;
   return std::clamp(chart.end / chart.typical * kTypicalBlock, kNarrowestPlot,
-                    kWidestPlot);
+                    widest);
 }
 
 void set_heights(const Chart& chart, SvgLayout* layout) {
@@ -35,19 +34,20 @@ void set_heights(const Chart& chart, SvgLayout* layout) {
 
 }  // namespace
 
-SvgLayout make_layout(const Chart& chart, bool has_title,
-                      const std::vector<std::string>& row_names) {
+SvgLayout make_layout(const Chart& chart, const LayoutOptions& options) {
   SvgLayout layout;
+  layout.gap_before = options.gap_before;
   set_heights(chart, &layout);
   double widest = 0;
-  for (const std::string& name : row_names) {
+  for (const std::string& name : options.row_names) {
     widest = std::max(widest, text_width(name, kFontSize));
   }
   layout.plot.left = kMargin + widest + 6;
-  layout.plot.top = kMargin + (has_title ? kTitleSize + 9 : 0);
-  layout.plot.right = layout.plot.left + plot_width(chart);
+  layout.plot.top = kMargin + (options.has_title ? kTitleSize + 9 : 0);
+  layout.plot.right = layout.plot.left + plot_width(chart, options.widest);
   layout.plot.bottom = layout.row_top(static_cast<int>(chart.rows.size()));
-  if (chart.end > 0) layout.scale = plot_width(chart) / chart.end;
+  if (chart.end > 0)
+    layout.scale = plot_width(chart, options.widest) / chart.end;
   return layout;
 }
 

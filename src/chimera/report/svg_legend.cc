@@ -106,6 +106,17 @@ void write_pipes(const Chart& chart, LegendWriter* writer) {
   writer->end_line();
 }
 
+void write_chunks(const Chart& chart, LegendWriter* writer) {
+  constexpr int kMost = 3;  // shades that differ
+  constexpr std::string_view kWords[] = {"1st", "2nd", "3rd and later"};
+  writer->add_words("stages of a worker:",
+                    text_width("stages of a worker:", kFontSize) + 12);
+  for (int chunk = 0; chunk < std::min(chart.chunks, kMost); ++chunk) {
+    writer->add({svg_fill(Op::kB, 0, chunk), kWords[chunk]});
+  }
+  writer->end_line();
+}
+
 }  // namespace
 
 SvgLegend make_svg_legend(const Chart& chart, const Point& at) {
@@ -117,14 +128,15 @@ SvgLegend make_svg_legend(const Chart& chart, const Point& at) {
   }
   for (const Entry& entry : other_entries(chart)) writer.add(entry);
   writer.end_line();
+  if (chart.chunks > 1) write_chunks(chart, &writer);
   return std::move(writer).legend();
 }
 
-std::string svg_fill(Op op, int pipe) {
+std::string svg_fill(Op op, int pipe, int chunk) {
   if (op == Op::kR) {
     return fmt::format("url(#recompute{})", std::max(pipe, 0) % kNumHues);
   }
-  return hex(op_paint(op, pipe).fill);
+  return hex(op_paint(op, pipe, chunk).fill);
 }
 
 std::string svg_hatchings(const Chart& chart) {

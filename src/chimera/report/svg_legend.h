@@ -20,7 +20,7 @@ struct SvgLegend {
 
 // The fill of a block or of a colour sample in the legend: its colour, or for
 // recomputation the hatching that svg_hatchings defines.
-[[nodiscard]] std::string svg_fill(Op op, int pipe);
+[[nodiscard]] std::string svg_fill(Op op, int pipe, int chunk = 0);
 
 // Definitions of the hatchings that `chart` needs; empty if none.
 [[nodiscard]] std::string svg_hatchings(const Chart& chart);

@@ -8,6 +8,7 @@
 #include <map>
 #include <vector>
 
+#include "chimera/report/palette.h"
 #include "chimera/report/timeline_for_tests.h"
 #include "chimera/report/xml_for_tests.h"
 
@@ -229,6 +230,44 @@ TEST(DrawSvg, CoordinatesHaveAtMostTwoDecimals) {
 
 TEST(DrawSvg, AnEmptyTraceIsStillAPicture) {
   EXPECT_EQ(fault(draw_svg(Trace{})), "");
+}
+
+// Worker 0 holds stages 0 and 3 of a pipe, worker 1 stages 1 and 2.
+TEST(Svg, ChunksHaveShadesAndALegend) {
+  Trace trace{.workers = 2};
+  const auto add = [&](int worker, int stage, double start) {
+    trace.events.push_back(
+        {.action = {.op = Op::kF, .pipe = 0, .stage = stage, .micro = 0},
+         .worker = worker,
+         .start = start,
+         .end = start + 1});
+  };
+  add(0, 0, 0);
+  add(1, 1, 1);
+  EXPECT_THAT(draw_svg(trace), Not(HasSubstr("stages of a worker")));
+  add(1, 2, 2);
+  add(0, 3, 3);
+  const std::string svg = draw_svg(trace);
+  EXPECT_THAT(svg, HasSubstr("stages of a worker"));
+  for (int chunk = 0; chunk < 2; ++chunk) {
+    EXPECT_THAT(svg, HasSubstr(hex(op_paint(Op::kF, 0, chunk).fill)));
+  }
+}
+
+TEST(Svg, AGapPartsTwoDrawings) {
+  Trace trace{.workers = 4};
+  for (int worker = 0; worker < 4; ++worker) {
+    trace.events.push_back(
+        {.action = {.op = Op::kF, .pipe = 0, .stage = worker, .micro = 0},
+         .worker = worker,
+         .start = 0,
+         .end = 1});
+  }
+  const auto height = [](const std::string& svg) {
+    return std::stod(svg.substr(svg.find("height=\"") + 8));
+  };
+  EXPECT_GT(height(draw_svg(trace, {.gap_before = 2})),
+            height(draw_svg(trace)));
 }
 
 }  // namespace

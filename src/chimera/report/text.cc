@@ -62,7 +62,8 @@ void append_block(const Sheet& sheet, const Event& block, int width,
   // The blank after the block stays unpainted, to separate it from the next.
   const size_t blank = width > 1 ? 1 : 0;
   text.resize(text.size() - blank);
-  *line += painted(text, op_paint(block.action.op, block.action.pipe));
+  *line += painted(text, op_paint(block.action.op, block.action.pipe,
+                                  sheet.chart.chunk_of(block)));
   line->append(blank, ' ');
 }
 

@@ -37,6 +37,36 @@ Trace side_by_side(const Trace& first, const Trace& second) {
   return both;
 }
 
+Trace unshared(const Trace& trace, int cores) {
+  // +1 where a compute starts, -1 where it ends.
+  std::map<double, int> changes;
+  for (const Event& event : trace.events) {
+    if (!is_compute(event.action.op)) continue;
+    ++changes[event.start];
+    --changes[event.end];
+  }
+  // done[t]: processor time that a compute running from the beginning to t
+  // would have had.
+  std::map<double, double> done;
+  double before = 0;
+  double sum = 0;
+  int computing = 0;
+  for (const auto& [time, change] : changes) {
+    const double share =
+        computing > cores ? static_cast<double>(cores) / computing : 1;
+    sum += (time - before) * share;
+    done[time] = sum;
+    before = time;
+    computing += change;
+  }
+  Trace result = trace;
+  for (Event& event : result.events) {
+    if (!is_compute(event.action.op)) continue;
+    event.end = event.start + done[event.end] - done[event.start];
+  }
+  return result;
+}
+
 Costs measured_costs(const Schedule& schedule, const Trace& trace) {
   std::map<std::pair<int, Op>, std::vector<double>> times;
   std::vector<double> messages;

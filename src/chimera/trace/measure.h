@@ -14,6 +14,10 @@ namespace chimera {
 // `first`.
 [[nodiscard]] Trace side_by_side(const Trace& first, const Trace& second);
 
+// `trace` with each compute as long as it would take on a processor of its own,
+// if its workers share `cores` of them equally; starts stay as they are.
+[[nodiscard]] Trace unshared(const Trace& trace, int cores);
+
 // The median time of each kind of compute on each stage, in the trace's unit;
 // messages share one median, and so do sums. A whole backward counts as two
 // equal halves.
