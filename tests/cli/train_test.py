@@ -193,7 +193,7 @@ class Train(Base):
     def test_the_run_directory_is_the_contract(self):
         self.trained("run.trace=true")
         self.assertEqual(sorted(os.listdir(self.run_dir)), [
-            ".lock", "config.toml", "memory.json", "metrics.jsonl",
+            ".lock", "config.toml", "machine.json", "memory.json", "metrics.jsonl",
             "schedule.sched", "state.json", "timeline.svg", "trace.json",
             "weights"])
         metrics = self.metrics()

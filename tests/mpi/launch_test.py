@@ -252,7 +252,7 @@ class Trains(Base):
         self.assertEqual(job.said("stdout"), {0: f"runs/{made.name}\n"})
         self.assertEqual(list(job.said()), [0])
         self.assertEqual(sorted(os.listdir(made)), [
-            ".lock", "config.toml", "memory.json", "metrics.jsonl",
+            ".lock", "config.toml", "machine.json", "memory.json", "metrics.jsonl",
             "schedule.sched", "state.json", "timeline.svg", "trace.json",
             "weights"])
         detected = r"^chimera: 4 workers as MPI ranks on 1 host \(mpirun, " \
@@ -601,7 +601,7 @@ class Speed(Base):
             env=MPI_ENVIRONMENT)
         self.assertEqual(run.returncode, 0, run.stderr)
         shares = [float(share) for share in
-                  re.findall(r"MFU ([\d.]+) %", run.stderr)]
+                  re.findall(r"MFU +([\d.]+)%", run.stderr)]
         self.assertEqual(len(shares), 3, run.stderr)
         print("MFU in per cent:", shares)
         self.assertLess(statistics.median(shares), 100)

@@ -4,7 +4,7 @@
 
 #include "chimera/base/text.h"
 #include "chimera/cli/model_flags.h"
-#include "chimera/plan/memory_model.h"
+#include "chimera/plan/forecast.h"
 #include "chimera/plan/model_layers.h"
 #include "chimera/plan/run_schedule.h"
 #include "chimera/schedule/cut.h"
@@ -42,6 +42,7 @@ Machine::Machine(const MachineFlags& flags, Values& values)
                    .found = "--micro-batch " + shown(flags.micro_batch),
                    .needed = "must be at least 1"});
   }
+  config_.schedule.micro_batch = micro_batch_;
 }
 
 Result<Schedule> Machine::own_schedule() const {
@@ -90,46 +91,14 @@ Diagnostics Machine::refuse(const Schedule& schedule) const {
                      " stages"}};
 }
 
-StagedModel Machine::staged(const Schedule& schedule) const {
-  const ModelShape shape = shape_of(config_.model);
-  const std::vector<int>& cut = config_.schedule.cut;
-  const bool is_cut = static_cast<int>(cut.size()) == schedule.stages();
-  return staged_model(
-      shape, profile_,
-      {.stages = schedule.stages(),
-       .micro_batch = micro_batch_,
-       .parts = schedule.parts,
-       .optimizer = config_.train.optimizer,
-       .momentum = config_.train.momentum,
-       .update_holders =
-           config_.train.shard_update ? schedule.pipes() * schedule.width : 1,
-       .cut = is_cut ? cut : default_cut(shape, schedule.stages())});
-}
-
 Costs Machine::costs(const Schedule& schedule) const {
   return is_emulated() ? emulated_costs(config_, schedule)
-                       : staged(schedule).costs;
+                       : staged_run(config_, profile_, schedule).costs;
 }
 
 std::vector<double> Machine::peak_bytes(const Schedule& lowered) const {
-  std::vector<double> peaks;
-  if (is_emulated()) return peaks;
-  const bool recompute = std::any_of(
-      lowered.actions.begin(), lowered.actions.end(),
-      [](const ActionList& list) {
-        return std::any_of(list.begin(), list.end(), [](const Action& action) {
-          return action.op == Op::kR;
-        });
-      });
-  for (const WorkerBytes& bytes :
-       worker_bytes(lowered, staged(lowered),
-                    {.recompute = recompute,
-                    .shard_update = config_.train.shard_update,
-                    .has_receive_buffers =
-                         config_.run.transport == TransportKind::kMpi})) {
-    peaks.push_back(bytes.total());
-  }
-  return peaks;
+  if (is_emulated()) return {};
+  return run_bytes(config_, profile_, lowered);
 }
 
 void Machine::describe_host(SimulateOptions& options) const {

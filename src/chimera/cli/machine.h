@@ -11,7 +11,6 @@
 #include "chimera/config/run_config.h"
 #include "chimera/console/values.h"
 #include "chimera/plan/profile.h"
-#include "chimera/plan/staged_model.h"
 #include "chimera/schedule/schedule.h"
 #include "chimera/simulate/simulate.h"
 
@@ -41,11 +40,12 @@ class Machine {
   [[nodiscard]] Costs costs(const Schedule& schedule) const;
   // [worker]; empty for an emulated model.
   [[nodiscard]] std::vector<double> peak_bytes(const Schedule& lowered) const;
+  // Of one worker, as the profile says; 0 = not known.
+  [[nodiscard]] double memory_bytes() const { return profile_.memory_bytes; }
   // Processors and how they disturb each other, where the profile says so.
   void describe_host(SimulateOptions& options) const;
 
  private:
-  [[nodiscard]] StagedModel staged(const Schedule& schedule) const;
   [[nodiscard]] bool is_emulated() const {
     return config_.model.kind == ModelKind::kEmulated;
   }

@@ -1,5 +1,6 @@
 // chimera plan: the fastest way to train a model on so many workers.
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -9,6 +10,8 @@
 #include "chimera/cli/commands.h"
 #include "chimera/cli/model_flags.h"
 #include "chimera/cli/plan_text.h"
+#include "chimera/config/parse.h"
+#include "chimera/config/paths.h"
 #include "chimera/config/print.h"
 #include "chimera/console/console.h"
 #include "chimera/plan/builtin_profiles.h"
@@ -61,7 +64,9 @@ PlanHeadline PlanCommand::headline(const PlanRequest& request) const {
   const LayerShape block = layers_of(request.model)[1].shape;
   return {.model = model,
           .profile = machine,
-          .block_times = describe(source_of(request.profile, block))};
+          .block_times = describe(source_of(request.profile, block)),
+          .peak_flops =
+              builtin_peak_flops(profile.empty() ? kDefaultProfile : profile)};
 }
 
 // "planned.sched" beside "planned.toml".
@@ -70,6 +75,23 @@ std::string order_file(const std::string& run_file) {
   std::string stem = run_file;
   if (stem.ends_with(kEnding)) stem.resize(stem.size() - kEnding.size());
   return stem + ".sched";
+}
+
+std::vector<std::string> missing_keys(const RunConfig& config) {
+  std::vector<std::string> names;
+  for (const Diagnostic& missing : check_for_training(config)) {
+    names.push_back(missing.found);
+  }
+  return names;
+}
+
+// What only the user can say, as comments at the end of a run.toml.
+std::string keys_to_add(const RunConfig& config) {
+  const Diagnostics missing = check_for_training(config);
+  if (missing.empty()) return "";
+  std::string text = "\n# Before training:\n";
+  for (const Diagnostic& key : missing) text += "#   " + key.hint + "\n";
+  return text;
 }
 
 // The run.toml, and with it an order that its scheme's name does not say: a run
@@ -87,7 +109,16 @@ void PlanCommand::write_run(const RunConfig& config, const Plan& plan) const {
   if (config.schedule.replan_after > 0) {
     std::cerr << "note: schedule.replan_after is left out: the plan stands\n";
   }
-  write_result(print_run_config(with_plan(config, plan, file)), output);
+  // The order lies beside the run.toml, wherever both are moved.
+  const std::string name = std::filesystem::path(file).filename().string();
+  const RunConfig planned =
+      with_plan(with_absolute_paths(config), plan, plan.order ? name : "");
+  write_result(print_run_config(planned) + keys_to_add(planned), output);
+  const std::string missing = join(missing_keys(planned), ", ");
+  if (!missing.empty()) {
+    std::cerr << "note: before training, give " << missing << " in "
+              << (to_stdout ? "it" : output) << '\n';
+  }
 }
 
 int PlanCommand::run(Values& values) const {

@@ -8,6 +8,9 @@
 #include <utility>
 
 #include "chimera/base/text.h"
+#include "chimera/plan/candidates.h"
+#include "chimera/plan/model_layers.h"
+#include "chimera/schedule/scheme.h"
 
 namespace chimera {
 namespace {
@@ -30,18 +33,28 @@ std::string layout_of(const Plan& plan) {
   return fmt::format("{} {}", text, name_of(plan.sync));
 }
 
+double parameters(const ModelShape& model) {
+  double count = 0;
+  double tied = 0;
+  for (const ModelLayer& layer : layers_of(model)) {
+    count += layer.parameters;
+    tied = std::max(tied, layer.tied_parameters);
+  }
+  return count + tied;
+}
+
 using NamedTime = std::pair<const char*, double>;
 
 // The parts that add up to a step.
 std::array<NamedTime, 5> parts_of(const PlanTimes& times) {
   return {{{"compute", times.compute},
            {"recompute", times.recompute},
-           {"bubble", times.bubble},
+           {"idle", times.bubble},
            {"message", times.message},
            {"sum", times.sum}}};
 }
 
-// "bubble +0.31 s, sum +0.02 s, compute -0.01 s": the largest first.
+// "idle +0.31 s, sum +0.02 s, compute -0.01 s": the largest first.
 std::string difference(const Plan& plan, const Plan& best) {
   auto parts = parts_of(plan.times);
   const auto others = parts_of(best.times);
@@ -60,22 +73,55 @@ std::string difference(const Plan& plan, const Plan& best) {
   return words.empty() ? "nearly the same" : join(words, ", ");
 }
 
-std::string winner_text(const PlanRequest& request, const Plan& plan) {
+// 950, 12.3k, 4.56M, 1.39G.
+std::string short_number(double value) {
+  if (value >= 1e9) return fmt::format("{:.2f}G", value / 1e9);
+  if (value >= 1e6) return fmt::format("{:.2f}M", value / 1e6);
+  if (value >= 1e3) return fmt::format("{:.1f}k", value / 1e3);
+  return fmt::format("{:.0f}", value);
+}
+
+// Of the model alone: recomputation is no part of it.
+std::string speed_text(const PlanHeadline& headline, const PlanRequest& request,
+                       const Plan& plan) {
+  double flops = 0;
+  for (const ModelLayer& layer : layers_of(request.model)) {
+    flops += 3 * forward_flops(layer.shape).total();
+  }
+  const double per_worker =
+      flops * request.batch / plan.step_s / request.workers;
+  std::string text =
+      fmt::format("          {} tokens/s, {:.2f} TFLOP/s a worker",
+                  short_number(request.batch / plan.step_s * request.model.seq),
+                  per_worker / 1e12);
+  if (headline.peak_flops) {
+    text += fmt::format(" (MFU {:.1f} % of {:.1f})",
+                        100 * per_worker / *headline.peak_flops,
+                        *headline.peak_flops / 1e12);
+  }
+  return text + "\n";
+}
+
+std::string winner_text(const PlanHeadline& headline,
+                        const PlanRequest& request, const Plan& plan) {
   const PlanTimes& times = plan.times;
   const WorkerBytes& peak = plan.peak;
   return fmt::format(
       "best      {}\n"
-      "step      {:.3f} s, {:.1f} samples/s, bubble ratio {:.1f} %\n"
-      "          compute {:.3f} + recompute {:.3f} + bubble {:.3f} + message "
-      "{:.3f} + sum {:.3f} s\n"
+      "step      {:.3f} s, {:.1f} samples/s, bubble {:.1f} % (workers not "
+      "computing)\n"
+      "{}"
+      "          compute {:.3f} + recompute {:.3f} + idle by the order {:.3f} "
+      "+ "
+      "message {:.3f} + sum {:.3f} s\n"
       "memory    {:.2f} GB of {:.2f} on the fullest worker: weights {:.2f}, "
       "gradients {:.2f},\n"
       "          optimizer {:.2f}, activations {:.2f}, buffers {:.2f}, "
       "workspace {:.2f}{}\n",
       layout_of(plan), plan.step_s, request.batch / plan.step_s,
-      100 * plan.bubble_ratio, times.compute, times.recompute, times.bubble,
-      times.message, times.sum, peak.total() / kGiga,
-      request.memory_bytes / kGiga, peak.weights / kGiga,
+      100 * plan.bubble_ratio, speed_text(headline, request, plan),
+      times.compute, times.recompute, times.bubble, times.message, times.sum,
+      peak.total() / kGiga, request.memory_bytes / kGiga, peak.weights / kGiga,
       peak.gradients / kGiga, peak.optimizer / kGiga, peak.activations / kGiga,
       peak.boundary / kGiga, peak.workspace / kGiga,
       peak.checkpoint > 0
@@ -99,6 +145,41 @@ std::string runners_up(const PlanRequest& request, const PlanReport& report) {
     text += fmt::format("{:46}{}\n", "", difference(plan, best));
   }
   return text;
+}
+
+// Why a scheme is not in the table.
+std::string missing_schemes(const PlanRequest& request,
+                            const PlanReport& report) {
+  const Result<std::vector<Candidate>> candidates = candidates_of(request);
+  if (!candidates) return "";
+  std::vector<std::string> illegal;
+  std::vector<std::string> too_large;
+  std::vector<std::string> stale;
+  for (const Scheme& scheme : schemes()) {
+    const std::string name(scheme.name);
+    const auto is_it = [&](const auto& candidate) {
+      return candidate.spec.scheme == name;
+    };
+    const bool is_planned =
+        std::any_of(report.plans.begin(), report.plans.end(),
+                    [&](const Plan& plan) { return is_it(plan.candidate); });
+    if (is_planned || !request.schemes.empty()) continue;
+    const bool is_legal =
+        std::any_of(candidates->begin(), candidates->end(), is_it);
+    (!scheme.is_synchronous() ? stale
+     : is_legal               ? too_large
+                              : illegal)
+        .push_back(name);
+  }
+  std::string text;
+  const auto add = [&](const std::vector<std::string>& names, const char* why) {
+    if (names.empty()) return;
+    text += fmt::format("  {}: {}\n", join(names, ", "), why);
+  };
+  add(too_large, "no layout fits the memory");
+  add(illegal, "no legal layout for these workers and samples");
+  add(stale, "trains with stale weights; --schemes takes it in");
+  return text.empty() ? "" : "\nNot in the table:\n" + text;
 }
 
 constexpr const char* kChangeNames[] = {"slower_links", "faster_links",
@@ -210,14 +291,15 @@ std::string plan_text(const PlanHeadline& headline, const PlanRequest& request,
                           ? "the simulator"
                           : "the paper's formula";
   return fmt::format(
-             "{} on {} workers, {} samples a step, by {}\n"
+             "{}, {} parameters, on {} workers, {} samples a step, by {}\n"
              "profile   {}; block times: {}\n"
              "searched  {} layouts, {} of them judged, the others ruled out by "
              "bounds or memory\n\n",
-             headline.model, request.workers, request.batch, judge,
-             headline.profile, headline.block_times, report.candidates,
-             report.judged) +
-         winner_text(request, report.plans[0]) + runners_up(request, report) +
+             headline.model, short_number(parameters(request.model)),
+             request.workers, request.batch, judge, headline.profile,
+             headline.block_times, report.candidates, report.judged) +
+         winner_text(headline, request, report.plans[0]) +
+         runners_up(request, report) + missing_schemes(request, report) +
          what_would_change(report);
 }
 

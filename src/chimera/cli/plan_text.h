@@ -2,6 +2,7 @@
 // to, and what would change the choice; and as JSON.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "chimera/plan/plan.h"
@@ -9,9 +10,10 @@
 namespace chimera {
 
 struct PlanHeadline {
-  std::string model;        // as it was asked for
-  std::string profile;      // "p100 (built in)"
-  std::string block_times;  // where those of a block come from
+  std::string model;                 // as it was asked for
+  std::string profile;               // "p100 (built in)"
+  std::string block_times;           // where those of a block come from
+  std::optional<double> peak_flops;  // of a worker, where it is known
 };
 
 [[nodiscard]] std::string plan_text(const PlanHeadline& headline,

@@ -44,16 +44,35 @@ void add_train_command(Command& program) {
                     "DIR");
   command.add_switch("--resume", request->resume,
                      "go on from the run directory's newest checkpoint");
+  command.add_switch("--dry-run", request->dry_run,
+                     "check everything, predict time, memory and disk, and "
+                     "write nothing");
   command.set_footer(
-      "The run directory gets config.toml, metrics.jsonl, state.json, with\n"
-      "run.trace also trace.json and timeline.svg (plan and run), and at the\n"
-      "end memory.json and weights/, a Hugging Face directory. Its path is\n"
-      "printed on stdout. With run.save_every, and on SIGTERM or SIGUSR1, "
-      "also\n"
+      "A line of each step says:\n"
+      "  loss    mean over the target tokens of the step\n"
+      "  tok/s   tokens of the step by its time\n"
+      "  MFU     arithmetic of the model (forward and backward, no "
+      "recomputation)\n"
+      "          as a share of what the cores do in a large matrix product,\n"
+      "          which is measured when the run starts\n"
+      "  ms      time from the end of the step before to the end of this one\n"
+      "  bubble  share of that time in which workers did not compute, "
+      "averaged\n"
+      "          over workers: idle, waiting for messages, sums or a core\n"
+      "metrics.jsonl has these and the gradient norm and learning rate.\n"
+      "\n"
+      "The run directory gets config.toml, machine.json, metrics.jsonl,\n"
+      "events.jsonl, state.json, with run.trace also trace.json and "
+      "timeline.svg\n"
+      "(plan and run), with run.tensorboard tensorboard/, and at the end\n"
+      "memory.json and weights/, a Hugging Face directory. Its path is "
+      "printed\n"
+      "on stdout. With run.save_every, and on SIGTERM or SIGUSR1, also\n"
       "checkpoints/, from which --resume goes on, under any layout; without\n"
-      "one it starts anew.\n"
+      "one it starts anew. Ctrl-C ends the run after the step.\n"
       "docs/training.md has every key.\n"
       "\nExamples:\n"
+      "  chimera train -c examples/gpt2_tiny.toml --dry-run\n"
       "  chimera train -c examples/gpt2_tiny.toml\n"
       "  chimera train -c run.toml --set schedule.scheme=1f1b --set "
       "train.steps=20");
@@ -107,11 +126,14 @@ void add_calibrate_command(Command& program) {
                     "half, once and twice the run's)",
                     "LIST");
   command.set_footer(
-      "Measured are the layers of the model at several micro-batch sizes, one\n"
+      "Measured is one layer of each kind at several micro-batch sizes, one\n"
       "worker alone and all cores busy, the update, messages between two\n"
       "workers and sums over several: with as many workers as the run.toml "
       "has,\n"
-      "as threads, or under mpirun as processes. Nothing else should run.\n"
+      "as threads (at most 8), or under mpirun as processes. It takes at most "
+      "a\n"
+      "few minutes, and refuses what does not fit into memory. Nothing else\n"
+      "should run.\n"
       "\nExamples:\n"
       "  chimera calibrate -c run.toml -o profile.toml\n"
       "  mpirun -n 2 chimera calibrate -c run.toml -o profile.toml\n"

@@ -76,7 +76,7 @@ int ScheduleCommand::run(Values& values) {
                                       ? read_request(flags, values)
                                       : read_file_request(flags, values);
   const UniformTimes uniform = times.read(values);
-  const std::string as = kFormats[values.format(format, output, kFormats)];
+  const std::string& as = kFormats[values.format(format, output, kFormats)];
   if (!values.errors().empty()) return print_errors(values.errors());
   const Result<std::string> text = render(request, uniform, as);
   if (!text) return print_errors(text.errors());

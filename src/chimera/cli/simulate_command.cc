@@ -1,4 +1,8 @@
 // chimera simulate: what a schedule would take, before anything runs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
 #include <memory>
 #include <sstream>
 
@@ -51,6 +55,17 @@ std::optional<double> paper_step(const ScheduleRequest& request,
                     {.recompute = request.lowering.recompute,
                      .sync = request.lowering.sync})
       .total();
+}
+
+// `limit`: what the profile's machine has for a worker; 0 = not known.
+void warn_of_memory(const std::vector<double>& bytes, double limit) {
+  const auto most = std::max_element(bytes.begin(), bytes.end());
+  if (most == bytes.end() || limit == 0 || *most <= limit) return;
+  std::cerr << fmt::format(
+      "warning: worker {} needs {:.2f} GB, but the profile's machine has "
+      "{:.2f} "
+      "GB for a worker: this would not run\n",
+      most - bytes.begin(), *most / 1e9, limit / 1e9);
 }
 
 std::string render(const SimulationView& view, const std::string& as) {
@@ -118,7 +133,7 @@ int SimulateCommand::run(Values& values) {
                                 : read_file_request(flags, values);
   const UniformTimes uniform = times.read(values);
   SimulateOptions options = read_options(values);
-  const std::string as = kFormats[values.format(format, output, kFormats)];
+  const std::string& as = kFormats[values.format(format, output, kFormats)];
   std::optional<Machine> on;
   if (machine.any_given()) {
     on.emplace(machine, values);
@@ -162,21 +177,23 @@ int SimulateCommand::run(Values& values) {
   SimulateOptions usual = options;
   usual.jitter = 0;
   const Simulation simulation = simulate(*schedule, made.costs, usual);
+  const std::vector<double> bytes =
+      on ? on->peak_bytes(*schedule) : std::vector<double>();
+  if (on) warn_of_memory(bytes, on->memory_bytes());
   write_result(
-      render(
-          {.schedule = *schedule,
-           .simulation = simulation,
-           .cap = made.cap,
-           .peak_bytes = on ? on->peak_bytes(*schedule) : std::vector<double>(),
-           .in_seconds = on.has_value(),
-           .paper = on && flags.any_given() ? paper_step(request, made.costs)
-                                            : std::nullopt,
-           .expected = options.jitter > 0 && (as == "text" || as == "json")
-                           ? std::optional(expected_makespan(
-                                 *schedule, made.costs, options))
-                           : std::nullopt,
-           .jitter = options.jitter},
-          as),
+      render({.schedule = *schedule,
+              .simulation = simulation,
+              .cap = made.cap,
+              .peak_bytes = bytes,
+              .in_seconds = on.has_value(),
+              .paper = on && flags.any_given() ? paper_step(request, made.costs)
+                                               : std::nullopt,
+              .expected = options.jitter > 0 && (as == "text" || as == "json")
+                              ? std::optional(expected_makespan(
+                                    *schedule, made.costs, options))
+                              : std::nullopt,
+              .jitter = options.jitter},
+             as),
       output);
   return kExitDone;
 }

@@ -25,6 +25,7 @@
 #include "chimera/plan/run_schedule.h"
 #include "chimera/run/cores.h"
 #include "chimera/run/failure.h"
+#include "chimera/run/host_memory.h"
 #include "chimera/run/launcher.h"
 #include "chimera/run/ranks.h"
 #include "chimera/train/link_bench.h"
@@ -120,9 +121,7 @@ void describe_host(const Ready& ready, int ranks_here,
                       : usable_cores();
   options.threads =
       options.train.threads.value_or(std::max(1, options.cores / ranks_here));
-  options.memory_bytes = static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
-                         static_cast<double>(sysconf(_SC_PAGESIZE)) /
-                         ranks_here;
+  options.memory_bytes = total_memory() / ranks_here;
   options.machine = processor_name();
   options.description = description_of(ready, options);
 }
@@ -160,7 +159,15 @@ Result<Ready> prepare(const RunRequest& request, bool as_ranks) {
   ready.options.micro_batches =
       read_sizes(request, *schedule.micro_batch, values);
   if (!values.errors().empty()) return values.errors();
+  // A run for a cluster has more workers than one host could serve as threads.
+  constexpr int kMostThreads = 8;
   ready.ranks = num_ranks(*lowered);
+  if (!as_ranks && ready.ranks > kMostThreads) {
+    std::cerr << fmt::format(
+        "note: {} workers are measured here, as threads; the run has {}\n",
+        kMostThreads, ready.ranks);
+    ready.ranks = kMostThreads;
+  }
   ready.deadline = std::chrono::duration<double>(config->run.timeout_s);
   CalibrateOptions& options = ready.options;
   options.model = setup.model.details;
@@ -169,8 +176,31 @@ Result<Ready> prepare(const RunRequest& request, bool as_ranks) {
   ready.workers_are =
       as_ranks ? "processes (" + mpi_library() + ")" : "threads";
   options.source = "chimera calibrate, " CHIMERA_VERSION;
+  constexpr double kMostSeconds = 150;
+  if (request.micro_batches.empty()) options.most_seconds = kMostSeconds;
   options.on_progress = show_progress;
   return ready;
+}
+
+// "error: ..." if the layers do not fit into memory; else empty. For ranks that
+// are threads.
+std::string refuse_memory(const Ready& ready) {
+  CalibrateOptions options = ready.options;
+  describe_host(ready, ready.ranks, options);
+  const int busy =
+      std::min(ready.ranks, std::max(1, options.cores / options.threads));
+  const double needed = busy * LayerBench::bytes_needed(
+                                   {.model = options.model,
+                                    .train = options.train,
+                                    .micro_batch = options.micro_batches.back(),
+                                    .threads = options.threads});
+  const double free = free_memory();
+  if (free == 0 || needed <= free) return "";
+  return fmt::format(
+      "error: measuring one layer of each kind takes about {:.1f} GB at "
+      "micro-batches of {}, and {:.1f} GB are free; give smaller ones with "
+      "--micro-batches\n",
+      needed / 1e9, options.micro_batches.back(), free / 1e9);
 }
 
 // Says what goes wrong between ranks.
@@ -187,6 +217,11 @@ int run_calibrate(const RunRequest& request) {
   if (!is_rank) return print_errors(is_rank.errors());
   const Result<Ready> ready = prepare(request, *is_rank);
   if (!ready) return print_run_errors(ready.errors());
+  const std::string too_large = *is_rank ? "" : refuse_memory(*ready);
+  if (!too_large.empty()) {
+    std::cerr << too_large;
+    return kExitMemory;
+  }
   const auto body = [&](Transport& transport, int ranks_here) {
     CalibrateOptions options = ready->options;
     describe_host(*ready, ranks_here, options);

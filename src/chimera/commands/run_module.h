@@ -17,6 +17,7 @@ struct RunRequest {
   std::string dtype;
   std::string output;
   bool resume = false;
+  bool dry_run = false;
   std::string micro_batches;
 };
 

@@ -1,7 +1,6 @@
 #include "chimera/commands/step_line.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,18 +11,19 @@
 namespace chimera {
 namespace {
 
-// The most this process has had in memory so far.
-double peak_memory_gb() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1e6;
-}
-
 // 950, 12.3k, 4.56M.
 std::string short_number(double value) {
   if (value >= 1e6) return fmt::format("{:.2f}M", value / 1e6);
   if (value >= 1e3) return fmt::format("{:.1f}k", value / 1e3);
   return fmt::format("{:.0f}", value);
+}
+
+// 7.5 ms, 856 ms, 12.3 s.
+std::string short_time(double seconds) {
+  if (seconds >= 10) return fmt::format("{:.1f} s", seconds);
+  const double ms = 1e3 * seconds;
+  return ms >= 100 ? fmt::format("{:.0f} ms", ms)
+                   : fmt::format("{:.1f} ms", ms);
 }
 
 }  // namespace
@@ -55,22 +55,24 @@ void StepLine::print(const std::string& line) {
   std::cerr << line + "\n" << std::flush;
 }
 
+// At most 80 columns for runs of up to 99,999 steps, each number in its place.
+// `train --help` explains them.
 std::string StepLine::text(const StepReport& report) const {
-  std::string line = fmt::format("step {}/{}  ", report.step, steps_);
+  const std::size_t digits = std::to_string(steps_).size();
+  std::string line = fmt::format("step {:>{}}/{}", report.step, digits, steps_);
   if (report.tokens > 0) {
-    line += fmt::format("loss {:.4f}  |g| {:.3g}  lr {:.3g}  {} tok/s  ",
-                        report.loss, report.grad_norm, report.lr,
+    line += fmt::format("  loss {:7.4f}  {:>6} tok/s", report.loss,
                         short_number(report.tokens_per_s));
   }
+  if (report.mfu > 0) line += fmt::format("  MFU {:5.1f}%", 100 * report.mfu);
+  line += fmt::format("  {:>8}  bubble {:4.1f}%", short_time(report.step_s),
+                      100 * report.bubble);
   if (report.evaluation_loss) {
-    line += fmt::format("eval {:.4f}  ", *report.evaluation_loss);
+    line += fmt::format("\n{:{}}  eval {:7.4f}", "", 6 + 2 * digits,
+                        *report.evaluation_loss);
   }
-  if (report.mfu > 0) line += fmt::format("MFU {:.1f} %  ", 100 * report.mfu);
-  line +=
-      fmt::format("{:.1f} ms  bubble {:.1f} %  {:.2f} GB", report.step_s * 1e3,
-                  100 * report.bubble, peak_memory_gb());
-  if (report.skipped) line += "  update skipped: not a number";
-  return line + "  left " + time_text(step_s_ * (steps_ - report.step));
+  if (report.skipped) line += "\n     update skipped: not a number";
+  return line;
 }
 
 std::string StepLine::bar(int step) const {

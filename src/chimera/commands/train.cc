@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "chimera/commands/background_stderr.h"
+#include "chimera/commands/dry_run.h"
 #include "chimera/commands/run_config.h"
 #include "chimera/commands/run_functions.h"
 #include "chimera/commands/step_line.h"
@@ -75,6 +76,7 @@ int run_train(const RunRequest& request) {
     elsewhere.run.dir = request.run_dir;
     config = elsewhere;
   }
+  if (request.dry_run) return dry_run(config, request.resume);
   TrainScreen screen;
   return run(config, {.resume = request.resume, .version = CHIMERA_VERSION},
              screen)

@@ -1,9 +1,7 @@
 #include "chimera/mpi/session.h"
 
 #include <mpi.h>
-#include <unistd.h>
 
-#include <climits>
 #include <functional>
 #include <thread>
 
@@ -128,12 +126,6 @@ std::string MpiSession::broadcast(const std::string& mine,
   if (!poll_until(until, [&] { return take(0, kSessionBroadcastTag, text); })) {
     throw TimeoutError("rank 0 has not answered", 0);
   }
-  return text;
-}
-
-std::string host_name() {
-  char text[HOST_NAME_MAX + 1] = "";
-  gethostname(text, sizeof text - 1);
   return text;
 }
 

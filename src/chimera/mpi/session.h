@@ -39,6 +39,4 @@ class MpiSession {
   int hosts_ = 1;
 };
 
-[[nodiscard]] std::string host_name();
-
 }  // namespace chimera

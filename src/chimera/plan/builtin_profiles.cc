@@ -19,4 +19,11 @@ std::optional<Profile> builtin_profile(std::string_view name) {
   return std::nullopt;
 }
 
+std::optional<double> builtin_peak_flops(std::string_view name) {
+  if (name == "p100") return 9.3e12;   // PCIe, 16 GB
+  if (name == "v100") return 15.7e12;  // SXM2
+  if (name == "rtx3090") return 35.6e12;
+  return std::nullopt;
+}
+
 }  // namespace chimera

@@ -21,4 +21,8 @@ extern const std::string_view kRtx3090Profile;
 // Absent if there is none of this name.
 [[nodiscard]] std::optional<Profile> builtin_profile(std::string_view name);
 
+// Floating-point operations a second of one worker at most, as its maker states
+// them: float32, no tensor cores. Absent if there is no such profile.
+[[nodiscard]] std::optional<double> builtin_peak_flops(std::string_view name);
+
 }  // namespace chimera

@@ -9,7 +9,9 @@
 #include "chimera/run/cores.h"
 #include "chimera/run/failure.h"
 #include "chimera/run/flights.h"
+#include "chimera/run/host_memory.h"
 #include "chimera/run/launcher.h"
+#include "chimera/run/memory_check.h"
 #include "chimera/run/ranks.h"
 #include "chimera/run/resume_point.h"
 #include "chimera/run/run_writer.h"
@@ -57,10 +59,11 @@ ExitCode train_here(RunWriter& writer, const RunSetup& setup, Flights& flights,
 }
 
 // All ranks as threads of this process.
-RunEnd run_here(const RunConfig& config, bool resume, RunObserver& observer) {
+RunEnd run_here(const RunConfig& config, const RunOptions& options,
+                RunObserver& observer) {
   Signals signals;  // before any other thread
   std::optional<ResumePoint> point;
-  if (resume) {
+  if (options.resume) {
     const Result<ResumePoint> found = find_resume_point(config.run.dir);
     if (!found) return {say_errors(found.errors(), observer)};
     point = *found;
@@ -82,10 +85,12 @@ RunEnd run_here(const RunConfig& config, bool resume, RunObserver& observer) {
       .ranks = "threads",
       .run_dir = path,
       .resumed = point ? resume_text(*point, setup) : "",
+      .version = options.version,
       .flops_per_step = flops_per_step(setup),
       .peak_flops =
           setup.is_emulated() ? 0 : measure_peak_flops(usable_cores())};
   observer.on_start(start);
+  observer.say(memory_warning(setup, free_memory()));
   RunWriter writer({.start = start,
                     .directory = &directory,
                     .flights = flights,
@@ -109,7 +114,7 @@ RunEnd run(const Result<RunConfig>& config, const RunOptions& options,
   // A rank's mistakes are said by rank 0, and end all ranks alike.
   if (*is_rank) return run_as_rank(complete, options, launcher, observer);
   if (!complete) return {say_errors(complete.errors(), observer)};
-  return run_here(*complete, options.resume, observer);
+  return run_here(*complete, options, observer);
 }
 
 double flops_per_step(const RunSetup& setup) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "chimera/base/exit_codes.h"
 #include "chimera/base/result.h"
@@ -21,6 +22,8 @@ struct RunStart {
   std::string ranks;    // what ranks are: "threads", "MPI ranks on 2 hosts ..."
   std::string run_dir;  // rank 0's
   std::string resumed;  // where the run goes on, in words; empty if it is new
+  std::vector<std::string> hosts = {};  // [rank]; empty: all on this one
+  std::string version = {};             // of the program
   // Floating-point operations of one step, and of all cores in a second; 0 if
   // not known.
   double flops_per_step = 0;

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
@@ -69,6 +70,25 @@ std::optional<Diagnostic> find_run(const std::string& path) {
 
 }  // namespace
 
+Diagnostics check_run_directory(const std::string& path) {
+  namespace fs = std::filesystem;
+  if (const std::optional<Diagnostic> run = find_run(path)) return {*run};
+  std::error_code error;
+  fs::path there = fs::absolute(path);
+  while (!fs::exists(there, error) && there.has_relative_path()) {
+    there = there.parent_path();
+  }
+  if (fs::is_directory(there, error) && access(there.c_str(), W_OK) == 0) {
+    return {};
+  }
+  return {{.code = "E576",
+           .where = path,
+           .found = "the run directory",
+           .needed = "cannot be written: " + there.string() +
+                     " is not a directory that this user may write to",
+           .hint = "choose another with --run-dir"}};
+}
+
 const char* state_of(ExitCode code) {
   if (code == kExitSaved) return "saved";
   if (code == kExitInterrupted) return "interrupted";
@@ -120,6 +140,13 @@ void RunDirectory::add_metrics(const StepReport& report) {
   }
   if (report.skipped) line += ",\"skipped\":true";
   metrics_.append(line + "}\n");
+}
+
+void RunDirectory::add_event(int step, const std::string& kind,
+                             const std::string& text) const {
+  AppendFile(file("events.jsonl"))
+      .append(fmt::format("{{\"step\":{},\"kind\":{},\"text\":{}}}\n", step,
+                          json_string(kind), json_string(text)));
 }
 
 bool RunDirectory::was_ended() const {

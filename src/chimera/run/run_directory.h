@@ -28,6 +28,10 @@ struct RunState {
 // The state of a run that ends with this code.
 [[nodiscard]] const char* state_of(ExitCode code);
 
+// E566 if `path` holds a run already, or E576 if it could not be made or
+// written to; makes nothing.
+[[nodiscard]] Diagnostics check_run_directory(const std::string& path);
+
 // state.json of the run directory `path`. Throws IoError.
 void write_state(const std::string& path, const RunState& state);
 
@@ -57,6 +61,10 @@ class RunDirectory {
 
   // Throw IoError.
   void add_metrics(const StepReport& report);
+  // A line of events.jsonl. `kind` is save, resume, replan, warning or fault.
+  // May be called on any thread.
+  void add_event(int step, const std::string& kind,
+                 const std::string& text) const;
   void write_state(const std::string& state, int step, int exit_code) const {
     chimera::write_state(path(), {state, step, exit_code});
   }

@@ -10,9 +10,13 @@
 #include <thread>
 
 #include "chimera/base/files.h"
+#include "chimera/base/host_name.h"
 #include "chimera/base/text.h"
 #include "chimera/comm/comm_error.h"
+#include "chimera/config/print.h"
 #include "chimera/model/memory_meter.h"
+#include "chimera/run/cores.h"
+#include "chimera/run/machine_file.h"
 #include "chimera/run/timeline.h"
 #include "chimera/schedule/forms.h"
 #include "chimera/trace/chrome.h"
@@ -47,6 +51,23 @@ double resident_bytes() {
   return 1024.0 * static_cast<double>(usage.ru_maxrss);
 }
 
+// Processors that the ranks share, if they are all on this host and compute
+// with a thread each or more; 0 if each has its own.
+int shared_cores(const RunStart& start) {
+  const bool is_one_host =
+      start.hosts.empty() ||
+      std::count(start.hosts.begin(), start.hosts.end(), start.hosts[0]) ==
+          static_cast<std::ptrdiff_t>(start.hosts.size());
+  if (!is_one_host || start.setup.is_emulated()) return 0;
+  return std::max(1, usable_cores() / std::max(1, start.setup.threads));
+}
+
+double seconds_since_1970() {
+  return std::chrono::duration<double>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
 // Directory on another disk than the run's, for weights that do not fit there.
 std::string fallback_directory(const std::string& run_dir) {
   namespace fs = std::filesystem;
@@ -62,7 +83,54 @@ std::string fallback_directory(const std::string& run_dir) {
 void RunWriter::start() {
   if (options_.directory == nullptr) return;
   write_file(directory().file("schedule.sched"), to_sched(setup().schedule));
+  write_file(directory().file("machine.json"), machine_json(options_.start));
+  steps_ = setup().start.step;
+  if (!options_.start.resumed.empty()) {
+    note("resume", std::string(trim(options_.start.resumed)));
+  }
+  if (setup().config.run.tensorboard) try_to([&] { open_tensorboard(); });
   check_space();
+}
+
+void RunWriter::note(const std::string& kind, const std::string& text) const {
+  if (options_.directory == nullptr) return;
+  try {
+    directory().add_event(steps_, kind, text);
+  } catch (const IoError&) {
+    return;  // the page of the run has one mark less
+  }
+}
+
+void RunWriter::warn(const std::string& text) const {
+  options_.observer.say("warning: " + text + "\n");
+  note("warning", text);
+}
+
+void RunWriter::open_tensorboard() {
+  const double now = seconds_since_1970();
+  tensorboard_.emplace(directory().file("tensorboard"),
+                       fmt::format("{}.{}", host_name(), getpid()), now);
+  const std::string config = print_run_config(setup().config);
+  std::string text;
+  for (const std::string_view line : split(config, '\n')) {
+    text += "    " + std::string(line) + "\n";
+  }
+  tensorboard_->add_text(steps_, now, "config", text);
+}
+
+void RunWriter::write_tensorboard(const StepReport& report) {
+  if (!tensorboard_) return;
+  Scalars scalars = {{"train/loss", report.loss},
+                     {"train/grad_norm", report.grad_norm},
+                     {"train/lr", report.lr},
+                     {"speed/tokens_per_s", report.tokens_per_s},
+                     {"speed/step_s", report.step_s},
+                     {"speed/bubble", report.bubble}};
+  if (report.mfu > 0) scalars.emplace_back("speed/mfu", report.mfu);
+  if (report.evaluation_loss) {
+    scalars.emplace_back("eval/loss", *report.evaluation_loss);
+  }
+  tensorboard_->add_scalars(report.step, seconds_since_1970(), scalars);
 }
 
 // Before the first step, not after days.
@@ -87,10 +155,11 @@ void RunWriter::check_space() const {
     text += fmt::format(", each checkpoint {:.4g} MB", checkpoint / 1e6);
   }
   if (free < weights + checkpoint) throw IoError(text);
-  options_.observer.say(fmt::format(
-      "warning: {}, {} of them at a time with run.keep = {}: saving will fail "
-      "once it is full\n",
-      text, keep + 1, keep));
+  warn(
+      fmt::format("{}, {} of them at a time with run.keep = {}: saving will "
+                  "fail once it is "
+                  "full",
+                  text, keep + 1, keep));
 }
 
 template <typename Write>
@@ -99,8 +168,7 @@ void RunWriter::try_to(const Write& write) {
     write();
   } catch (const IoError& error) {
     if (!has_unwritten_) {
-      options_.observer.say(
-          fmt::format("warning: {}; training goes on\n", error.what()));
+      warn(std::string(error.what()) + "; training goes on");
     }
     has_unwritten_ = true;
   }
@@ -113,8 +181,9 @@ void RunWriter::on_step(const StepReport& report) {
     complete.mfu = start.flops_per_step / report.step_s / start.peak_flops;
   }
   options_.observer.on_step(complete);
-  try_to([&] { write_metrics(complete); });
   steps_ = report.step;
+  try_to([&] { write_metrics(complete); });
+  try_to([&] { write_tensorboard(complete); });
 }
 
 // state.json follows about once a second.
@@ -133,10 +202,25 @@ void RunWriter::on_replan(const Replanned& replanned) {
     write_file(directory().file("replanned.sched"),
                to_sched(replanned.lowered));
   });
+  note("replan",
+       fmt::format("{}: {:.4g} s a step become {:.4g}, simulated",
+                   replanned.is_repeated ? "went over to schedule.file"
+                                         : "planned again",
+                   replanned.before_s, replanned.after_s));
   options_.observer.on_replan(replanned);
 }
 
 void RunWriter::on_save(const SaveResult& save) {
+  if (options_.directory != nullptr) {
+    const bool is_saved = !save.path.empty();
+    try_to([&] {
+      directory().add_event(
+          save.step, is_saved ? "save" : "warning",
+          is_saved ? fmt::format("checkpoint in {:.2f} s", save.total_s)
+                   : "no checkpoint: " + save.error);
+    });
+    if (!save.warning.empty()) note("warning", save.warning);
+  }
   options_.observer.on_save(save);
 }
 
@@ -149,19 +233,19 @@ void RunWriter::on_late(const LatePart& part) {
 
 void RunWriter::on_unwritten(const UnwrittenPart& part) {
   if (part.rank == 0) return;  // on_save says it
-  options_.observer.say(
-      fmt::format("warning: rank {} cannot write its part of step {}: {}\n",
-                  part.rank, part.step, part.reason));
+  warn(fmt::format("rank {} cannot write its part of step {}: {}", part.rank,
+                   part.step, part.reason));
 }
 
 void RunWriter::on_recovered(const Recovered& recovered) {
   if (options_.survivors != nullptr) {
     return options_.survivors->finish(recovered);
   }
-  options_.observer.say(fmt::format(
-      "warning: worker {} failed: {}; going on after step {} with what the "
-      "others have\n",
-      recovered.rank, recovered.reason, recovered.step));
+  const std::string text = fmt::format(
+      "worker {} failed: {}; going on after step {} with what the others have",
+      recovered.rank, recovered.reason, recovered.step);
+  options_.observer.say("warning: " + text + "\n");
+  note("fault", text);
 }
 
 int RunWriter::lost_rank() {
@@ -219,7 +303,8 @@ void RunWriter::write_trace(const TrainOutcome& outcome) const {
   std::ofstream out(path, std::ios::binary);
   write_chrome_trace(outcome.trace, 1e6, out);
   if (!out.flush()) throw IoError("cannot write " + path);
-  write_file(directory().file("timeline.svg"), draw_last_step(outcome));
+  write_file(directory().file("timeline.svg"),
+             draw_last_step(outcome, shared_cores(options_.start)));
 }
 
 // memory.json: the most that the tensors of each rank took; apart from these,
@@ -254,7 +339,28 @@ ExitCode RunWriter::finish(const TrainOutcome& outcome) {
   }
   if (code == kExitDone && has_unwritten_) code = kExitDisk;
   directory().write_state(state_of(code), outcome.steps, code);
+  say_how_to_go_on(outcome, code);
   return code;
+}
+
+void RunWriter::say_how_to_go_on(const TrainOutcome& outcome,
+                                 ExitCode code) const {
+  if (code != kExitInterrupted && code != kExitSaved) return;
+  std::string text =
+      fmt::format("ended {} after step {} of {}",
+                  code == kExitSaved ? "by a signal" : "by Ctrl-C",
+                  outcome.steps, *setup().config.train.steps);
+  const std::string resume =
+      "chimera train -c " + directory().file("config.toml") + " --resume";
+  if (outcome.saved) {
+    text +=
+        fmt::format("; to go on after step {}: {}\n", *outcome.saved, resume);
+  } else {
+    text +=
+        "; there is no checkpoint to go on from (run.save_every, or kill "
+        "-TERM instead of Ctrl-C, saves one)\n";
+  }
+  options_.observer.say(text);
 }
 
 // What went wrong counts more than that it cannot be written, either.

@@ -3,6 +3,10 @@
 // processes there is no directory, and little is left to do.
 #pragma once
 
+#include <atomic>
+#include <optional>
+
+#include "chimera/report/event_file.h"
 #include "chimera/run/flights.h"
 #include "chimera/run/run.h"
 #include "chimera/run/run_directory.h"
@@ -27,8 +31,8 @@ class RunWriter final : public TrainObserver {
   explicit RunWriter(const Options& options)
       : options_(options), next_state_(Clock::now()) {}
 
-  // Before the first step: writes schedule.sched. Throws IoError, also if the
-  // disk has no room for what the run will write.
+  // Before the first step: writes schedule.sched and machine.json. Throws
+  // IoError, also if the disk has no room for what the run will write.
   void start();
 
   void on_step(const StepReport& report) override;
@@ -61,6 +65,13 @@ class RunWriter final : public TrainObserver {
   template <typename Write>
   void try_to(const Write& write);
   void write_metrics(const StepReport& report);
+  void open_tensorboard();
+  void write_tensorboard(const StepReport& report);
+  // A line of events.jsonl about the step done last.
+  void note(const std::string& kind, const std::string& text) const;
+  // Says "warning: ..." and notes it.
+  void warn(const std::string& text) const;
+  void say_how_to_go_on(const TrainOutcome& outcome, ExitCode code) const;
   void write_trace(const TrainOutcome& outcome) const;
   void write_memory(const TrainOutcome& outcome) const;
   [[nodiscard]] bool write_weights_here(WeightReader& weights) const;
@@ -70,7 +81,8 @@ class RunWriter final : public TrainObserver {
   [[nodiscard]] const RunSetup& setup() const { return options_.start.setup; }
 
   Options options_;
-  int steps_ = 0;
+  std::optional<EventFile> tensorboard_;
+  std::atomic<int> steps_ = 0;
   bool has_unwritten_ = false;  // something of this run is not on the disk
   Clock::time_point next_state_;
 };

@@ -8,8 +8,10 @@
 namespace chimera {
 
 // The last step of a run: as planned, on the measured times of its actions, and
-// as it ran.
+// as it ran. Shows the first copy, and of more than 16 workers the first and
+// the last. `cores`: processors that all ranks share; 0 = each has its own.
 // REQUIRES: the run kept its trace.
-[[nodiscard]] std::string draw_last_step(const TrainOutcome& outcome);
+[[nodiscard]] std::string draw_last_step(const TrainOutcome& outcome,
+                                         int cores);
 
 }  // namespace chimera

@@ -1,5 +1,7 @@
 #include "chimera/train/calibrate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "chimera/base/median.h"
@@ -39,11 +41,25 @@ std::unique_ptr<LayerRounds> Calibration::layers(int micro_batch) {
 
 void Calibration::measure_layers(int micro_batch) {
   const std::unique_ptr<LayerRounds> rounds = layers(micro_batch);
-  constexpr int kRounds = 7;
-  for (int round = 0; round < kRounds; ++round) {
+  sample_s_ = rounds->pass_seconds() / micro_batch;
+  constexpr double kRounds = 7;
+  constexpr double kLongSeconds = 10;  // for all rounds of slow layers
+  const double most = kLongSeconds / std::max(1e-9, rounds->pass_seconds());
+  const int count =
+      static_cast<int>(meeting_.agree(std::clamp(most, 1.0, kRounds)));
+  for (int round = 0; round < count; ++round) {
     rounds->run(options_.seconds / kRounds);
   }
   if (transport_.rank() == 0) add(*rounds);
+}
+
+bool Calibration::has_time_for(int micro_batch) {
+  // Two for the bytes, one to warm up, one alone, one together.
+  constexpr int kFewestPasses = 5;
+  const std::chrono::duration<double> so_far = Clock::now() - start_;
+  const double end = so_far.count() + kFewestPasses * sample_s_ * micro_batch;
+  const bool is_late = options_.most_seconds > 0 && end > options_.most_seconds;
+  return meeting_.agree(is_late ? 1 : 0) == 0;
 }
 
 void Calibration::add(const LayerRounds& rounds) {
@@ -92,6 +108,12 @@ Profile calibrate(Transport& transport, const CalibrateOptions& options) {
   };
   for (std::size_t i = 0; i < options.micro_batches.size(); ++i) {
     const int size = options.micro_batches[i];
+    if (i > 0 && !calibration.has_time_for(size)) {
+      tell(i, fmt::format("no micro-batches of {} and more: they would take "
+                          "minutes",
+                          size));
+      break;
+    }
     tell(i, "layers at micro-batch " + std::to_string(size));
     calibration.measure_layers(size);
   }

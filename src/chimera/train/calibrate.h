@@ -21,7 +21,10 @@ struct CalibrateOptions {
   int cores = 1;                   // of this host
   double memory_bytes = 0;         // of one rank; 0 = not known
   double seconds = 0.5;            // at least, for each kind of measurement
-  std::string machine;             // its name
+  // Micro-batches whose measurement would end later than this are left out,
+  // except for the first; 0 = none.
+  double most_seconds = 0;
+  std::string machine;  // its name
   std::string description;
   std::string source;  // how it was measured
   // Called on rank 0: of all that is to be measured this share is done, and
@@ -42,6 +45,9 @@ class Calibration {
   void add(const LayerRounds& rounds);
   // Both at once, for `seconds`.
   void measure_layers(int micro_batch);
+  // Whether `micro_batch`, as slow as those measured so far, would be done in
+  // time. All ranks call it.
+  [[nodiscard]] bool has_time_for(int micro_batch);
   // With a single rank there are none: messages and sums are free then.
   void measure_links();
   [[nodiscard]] const Profile& profile() const { return profile_; }
@@ -51,6 +57,8 @@ class Calibration {
   CalibrateOptions options_;
   Meeting meeting_;
   Profile profile_;
+  Clock::time_point start_ = Clock::now();
+  double sample_s_ = 0;            // of a pass, for each sample; on rank 0
   std::vector<double> slowdowns_;  // by micro-batch
   std::vector<double> jitters_;
   std::vector<double> updates_;

@@ -10,6 +10,7 @@
 #include "chimera/model/initial_weights.h"
 #include "chimera/model/memory_meter.h"
 #include "chimera/model/tensor_payload.h"
+#include "chimera/plan/model_layers.h"
 #include "chimera/schedule/lower.h"
 #include "chimera/schedule/scheme.h"
 #include "chimera/train/optimizers.h"
@@ -17,9 +18,15 @@
 namespace chimera {
 namespace {
 
-// Enough that weights come from memory as they do in training, not from a
-// cache; the end layers stand alone.
-constexpr int kMostBlocks = 4;
+// Blocks that are measured: enough that their weights come from memory as they
+// do in training, not from a cache. The end layers stand alone.
+int num_blocks(const ModelShape& shape) {
+  constexpr int kMostBlocks = 4;
+  constexpr double kMoreThanCaches = 64e6;
+  const double bytes = 4 * layers_of(shape)[1].parameters;
+  const int enough = static_cast<int>(kMoreThanCaches / bytes) + 1;
+  return std::min({shape.layers, kMostBlocks, enough});
+}
 
 // Tokens at random; in BERT 15 % have a target, as in training.
 class RandomTokens final : public BatchSource {
@@ -238,8 +245,7 @@ class LayerBench::Pass {
 };
 
 LayerBench::LayerBench(const LayerBenchOptions& options)
-    : options_(options),
-      blocks_(std::min(options.model.shape.layers, kMostBlocks)) {
+    : options_(options), blocks_(num_blocks(options.model.shape)) {
   // The weights do not matter; a rate and a number of steps must be there.
   options_.train.lr = 1e-6;
   options_.train.steps = 1;
@@ -253,6 +259,28 @@ LayerBench::LayerBench(const LayerBenchOptions& options)
 }
 
 LayerBench::~LayerBench() = default;
+
+double LayerBench::bytes_needed(const LayerBenchOptions& options) {
+  const ModelShape& shape = options.model.shape;
+  const int blocks = num_blocks(shape);
+  const std::vector<ModelLayer> layers = layers_of(shape);
+  const auto each = [&](int layer) { return layer == 1 ? blocks : 1; };
+  const ModelLayer* kinds[] = {&layers.front(), &layers[1], &layers.back()};
+  double state = 0;
+  double held = 0;
+  for (int kind = 0; kind < kLayerKinds; ++kind) {
+    const ModelLayer& layer = *kinds[kind];
+    // Weights and gradients; of the blocks also the optimizer's two.
+    const double numbers = kind == 1 ? 4 : 2;
+    state +=
+        each(kind) * 4 * numbers * (layer.parameters + layer.tied_parameters);
+    held += options.micro_batch *
+            (each(kind) * estimated_activation_bytes(layer.shape) +
+             estimated_workspace_bytes(layer.shape));
+  }
+  constexpr int kPasses = 2;  // one for each kind of backward
+  return kPasses * state + held;
+}
 
 BenchTimes LayerBench::time_once() {
   BenchTimes times;

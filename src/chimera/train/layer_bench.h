@@ -50,6 +50,9 @@ class LayerBench {
   LayerBench(const LayerBench&) = delete;
   LayerBench& operator=(const LayerBench&) = delete;
 
+  // About what one needs in memory, once it has run.
+  [[nodiscard]] static double bytes_needed(const LayerBenchOptions& options);
+
   // One step of everything.
   [[nodiscard]] BenchTimes time_once();
   [[nodiscard]] std::array<LayerBytes, kLayerKinds> measure_bytes();

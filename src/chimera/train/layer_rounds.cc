@@ -61,11 +61,13 @@ LayerRounds::LayerRounds(Meeting& meeting, const LayerBenchOptions& options,
                          int busy)
     : meeting_(meeting),
       micro_batch_(options.micro_batch),
-      busy_(busy),
-      bench_(options),
-      bytes_(bench_.measure_bytes()) {
+      busy_(meeting.size() < busy ? 1 : busy) {
+  // Others only wait: a bench takes gigabytes for a large model.
+  if (meeting_.rank() >= busy_) return;
+  bench_ = std::make_unique<LayerBench>(options);
+  bytes_ = bench_->measure_bytes();
   const Clock::time_point start = Clock::now();
-  (void)bench_.time_once();
+  (void)bench_->time_once();
   seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
 }
 
@@ -76,11 +78,11 @@ void LayerRounds::run(double seconds) {
   if (meeting_.rank() == 0) {
     std::vector<BenchTimes>& round = alone_.emplace_back();
     for (int pass = 0; pass < passes; ++pass) {
-      round.push_back(bench_.time_once());
+      round.push_back(bench_->time_once());
     }
   }
   meeting_.agree(0);
-  if (busy_ == 1 || meeting_.size() < busy_) return;
+  if (busy_ == 1) return;
   std::vector<std::vector<Both>>& round = together_.emplace_back();
   for (int pass = 0; pass < passes; ++pass) round.push_back(run_together());
 }
@@ -88,7 +90,7 @@ void LayerRounds::run(double seconds) {
 // One pass, by rank.
 std::vector<LayerRounds::Both> LayerRounds::run_together() {
   LayerTimes block;
-  if (meeting_.rank() < busy_) block = bench_.time_once().layers[1];
+  if (meeting_.rank() < busy_) block = bench_->time_once().layers[1];
   std::vector<Both> ranks;
   ranks.reserve(busy_);
   for (int rank = 0; rank < busy_; ++rank) {

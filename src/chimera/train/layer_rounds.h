@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <vector>
 
 #include "chimera/comm/exchange.h"
@@ -47,6 +48,8 @@ class LayerRounds {
   [[nodiscard]] const std::array<LayerBytes, kLayerKinds>& bytes() const {
     return bytes_;
   }
+  // Seconds that a pass over all layers takes; on rank 0.
+  [[nodiscard]] double pass_seconds() const { return seconds_; }
   // A round: one rank alone for about so long, then all cores. All ranks call
   // it.
   void run(double seconds);
@@ -66,8 +69,8 @@ class LayerRounds {
   Meeting& meeting_;
   int micro_batch_;
   int busy_;
-  LayerBench bench_;
-  std::array<LayerBytes, kLayerKinds> bytes_;
+  std::unique_ptr<LayerBench> bench_;  // on ranks that compute
+  std::array<LayerBytes, kLayerKinds> bytes_ = {};
   double seconds_ = 0;  // of a pass, once allocators and caches are warm
   std::vector<std::vector<BenchTimes>> alone_;  // [round][pass]
   // While all cores compute, [round][pass][rank].

@@ -7,6 +7,7 @@
 #include <future>
 
 #include "chimera/base/exit_codes.h"
+#include "chimera/base/host_name.h"
 #include "chimera/exec/program.h"
 #include "chimera/exec/progress.h"
 #include "chimera/run/build_id.h"
@@ -116,6 +117,8 @@ Admission Admitting::run(const Result<RunConfig>& config) {
 void Admitting::complete(const Verdict& verdict) {
   RunSetup& setup = *admission_.setup;
   setup.config.run.dir = verdict.run_dir;
+  admission_.hosts = verdict.hosts;
+  admission_.version = options_.version;
   for (int rank = 0; rank < session_.size(); ++rank) {
     setup.rank_names.push_back(
         fmt::format("rank {} ({}, {})", rank, verdict.hosts[rank],

@@ -20,6 +20,8 @@ struct Admission {
   // The same on every rank; the rest is there only if it is kExitDone.
   ExitCode code = kExitDone;
   std::unique_ptr<RunSetup> setup;  // with rank 0's run.dir and all rank_names
+  std::vector<std::string> hosts;   // [rank]
+  std::string version;              // of the program
   std::optional<RunDirectory> directory;  // on rank 0
   std::string resumed;                    // from where it goes on, in words
 };

@@ -165,6 +165,8 @@ RunEnd RankRun::train() {
                           .ranks = ranks_text(),
                           .run_dir = run_dir(),
                           .resumed = admission_.resumed,
+                          .hosts = admission_.hosts,
+                          .version = admission_.version,
                           .flops_per_step = flops_per_step(setup()),
                           .peak_flops = measure_peak()};
   if (rank_ == 0) {

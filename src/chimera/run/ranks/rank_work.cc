@@ -1,6 +1,7 @@
 // Work of several processes that is not a run: calibrate.
 #include <fmt/format.h>
 
+#include "chimera/base/host_name.h"
 #include "chimera/checkpoint/recovery.h"
 #include "chimera/run/failure.h"
 #include "chimera/run/ranks.h"

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "chimera/base/host_name.h"
 #include "chimera/comm/comm_error.h"
 #include "chimera/run/failure.h"
 

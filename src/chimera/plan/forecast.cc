@@ -1,0 +1,55 @@
+#include "chimera/plan/forecast.h"
+
+#include <algorithm>
+
+#include "chimera/plan/memory_model.h"
+
+namespace chimera {
+namespace {
+
+bool recomputes(const Schedule& lowered) {
+  const auto is_recompute = [](const Action& action) {
+    return action.op == Op::kR;
+  };
+  return std::any_of(lowered.actions.begin(), lowered.actions.end(),
+                     [&](const ActionList& list) {
+                       return std::any_of(list.begin(), list.end(),
+                                          is_recompute);
+                     });
+}
+
+}  // namespace
+
+StagedModel staged_run(const RunConfig& config, const Profile& profile,
+                       const Schedule& schedule) {
+  const ModelShape shape = shape_of(config.model);
+  const std::vector<int>& cut = config.schedule.cut;
+  // A cut of another number of stages is for another schedule.
+  const bool is_cut = static_cast<int>(cut.size()) == schedule.stages();
+  return staged_model(
+      shape, profile,
+      {.stages = schedule.stages(),
+       .micro_batch = *config.schedule.micro_batch,
+       .parts = schedule.parts,
+       .optimizer = config.train.optimizer,
+       .momentum = config.train.momentum,
+       .update_holders =
+           config.train.shard_update ? schedule.pipes() * schedule.width : 1,
+       .cut = is_cut ? cut : default_cut(shape, schedule.stages())});
+}
+
+std::vector<double> run_bytes(const RunConfig& config, const Profile& profile,
+                              const Schedule& lowered) {
+  std::vector<double> peaks;
+  for (const WorkerBytes& bytes : worker_bytes(
+           lowered, staged_run(config, profile, lowered),
+           {.recompute = recomputes(lowered),
+           .shard_update = config.train.shard_update,
+           .has_receive_buffers = config.run.transport == TransportKind::kMpi,
+           .saves = config.run.save_every > 0})) {
+    peaks.push_back(bytes.total());
+  }
+  return peaks;
+}
+
+}  // namespace chimera
