@@ -47,6 +47,9 @@ void ScheduleFlags::add_to(Command& command) {
       "the most activations a worker may hold, in D-ths (planned: default D; "
       "others are refused above it)",
       "A", kLayout);
+  command.add_value("--effort", effort,
+                    "planned: how many times as many orders to try (default 1)",
+                    "E", kLayout);
   command.add_value("--sync", sync,
                     "when gradient sums start: eager-opt (default), eager, end",
                     "MODE", kLowering);
@@ -57,8 +60,8 @@ void ScheduleFlags::add_to(Command& command) {
 }
 
 bool ScheduleFlags::any_given() const {
-  for (const std::string* text :
-       {&scheme, &depth, &micros, &pipes, &scale, &chunks, &shape, &width}) {
+  for (const std::string* text : {&scheme, &depth, &micros, &pipes, &scale,
+                                  &chunks, &shape, &width, &effort}) {
     if (!text->empty()) return true;
   }
   return false;
@@ -180,6 +183,13 @@ ScheduleRequest read_request(const ScheduleFlags& flags, Values& values) {
   spec.scale =
       values.named<Scale>("--scale", flags.scale).value_or(Scale::kDirect);
   spec.shape = values.named<Shape>("--shape", flags.shape);
+  request.effort = values.time("--effort", flags.effort).value_or(1);
+  constexpr double kMostEffort = 1000;
+  if (request.effort > kMostEffort) {
+    values.refuse({.code = "E403",
+                   .found = "--effort " + shown(flags.effort),
+                   .needed = "must be between 0 and 1000"});
+  }
   if (flags.scheme.empty()) {
     values.refuse({.code = "E402",
                    .found = "the scheme",
@@ -199,9 +209,11 @@ MadeSchedule make_requested(const ScheduleRequest& request,
   const Schedule start = make_schedule(request.spec).value();
   made.costs = costs_of(start);
   made.cap = resolve(request.spec)->cap;
-  made.schedule = make_order(
-      {.spec = request.spec, .lowering = request.lowering, .steady = steps > 1},
-      start, made.costs);
+  made.schedule = make_order({.spec = request.spec,
+                              .lowering = request.lowering,
+                              .steady = steps > 1,
+                              .effort = request.effort},
+                             start, made.costs);
   return made;
 }
 

@@ -16,7 +16,7 @@ namespace chimera {
 // from a file.
 struct ScheduleFlags {
   std::string scheme, depth, micros, pipes, scale, chunks, shape, cap, width,
-      sync;
+      sync, effort;
   bool recompute = false;
   bool tied = false;
   std::string file;
@@ -46,6 +46,7 @@ struct ScheduleRequest {
   ScheduleSpec spec;
   LowerOptions lowering;
   std::optional<double> cap;
+  double effort = 1;  // of planned orders, as in SearchOptions
 };
 
 [[nodiscard]] ScheduleRequest read_request(const ScheduleFlags& flags,

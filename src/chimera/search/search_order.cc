@@ -7,6 +7,7 @@
 #include "chimera/schedule/scheme.h"
 #include "chimera/search/draws.h"
 #include "chimera/search/judge.h"
+#include "chimera/search/justify_search.h"
 #include "chimera/search/list_search.h"
 #include "chimera/search/named_orders.h"
 #include "chimera/simulate/bound.h"
@@ -23,16 +24,21 @@ struct Budget {
   int draws = 0;
   int judged = 0;
   std::int64_t moves = 0;
+  std::int64_t passes = 0;  // of justification
 
-  explicit Budget(const Problem& problem) {
+  Budget(const Problem& problem, int depth, double effort) {
     const double actions = std::max(1, problem.actions);
     const auto times = [&](double all, double most) {
-      return static_cast<int>(std::min(all / actions, most));
+      return static_cast<int>(effort * std::min(all / actions, most));
     };
     rules = std::max(1, times(2e7, 1000));
     draws = times(4e6, 8000);
     judged = std::max(1, times(2e5, 12));
     moves = times(3e7, 200000);
+    // Deeper pipelines need more passes. Fewer than a thousand are no use.
+    const double played = std::min(7e5 * std::pow(depth, 1.5), 1.1e8);
+    passes = times(played, 20 * actions);
+    if (static_cast<double>(passes) < 1000 * effort) passes = 0;
   }
 };
 
@@ -49,13 +55,12 @@ class OrderSearch {
       : schedule_(schedule),
         costs_(costs),
         options_(options),
-        problem_(
-            make_problem(schedule, costs,
-                         {.cap = options.cap,
-                          .recompute = options.lowering.recompute,
-                          .fold = variant.fold,
-                          .forwards_are_free = variant.forwards_are_free})),
-        budget_(problem_),
+        problem_options_{.cap = options.cap,
+                         .recompute = options.lowering.recompute,
+                         .fold = variant.fold,
+                         .forwards_are_free = variant.forwards_are_free},
+        problem_(make_problem(schedule, costs, problem_options_)),
+        budget_(problem_, schedule.depth, options.effort),
         pool_(aim()),
         judge_(costs, options.lowering, aim()) {
     find_bounds();
@@ -93,6 +98,10 @@ class OrderSearch {
  private:
   [[nodiscard]] Aim aim() const {
     return options_.steady ? Aim::kSteady : Aim::kStep;
+  }
+
+  [[nodiscard]] Goal goal_of(const Problem& problem, Ticks bound) const {
+    return options_.steady ? end_in_windows(problem) : end_by(problem, bound);
   }
 
   // Bounds count the actions of lowered lists; every order has the same ones.
@@ -134,8 +143,7 @@ class OrderSearch {
 
   // Starts from the best order found, and from the best named scheme.
   void search() {
-    const Goal goal =
-        options_.steady ? end_in_windows(problem_) : end_by(problem_, bound_);
+    const Goal goal = goal_of(problem_, bound_);
     const std::optional<CodeLists> named = best_named(goal);
     // A long search gets stuck; a short one gets nowhere.
     constexpr std::int64_t kEnough = 50000;
@@ -143,7 +151,43 @@ class OrderSearch {
     for (std::int64_t turn = 0; turn < turns; ++turn) {
       search_from(goal, pool_.best().lists, budget_.moves / turns, turn);
     }
-    if (named) search_from(goal, *named, budget_.moves / 2, turns);
+    if (named) {
+      seeds_.push_back(*named);
+      search_from(goal, *named, budget_.moves / 2, turns);
+    }
+    justify(goal);
+  }
+
+  // Forward and backward justification, from all that was found so far.
+  void justify(const Goal& goal) {
+    if (is_found() || problem_.holds_from != kF || budget_.passes == 0) return;
+    for (const Played& played : search_by_justification(
+             problem_, goal, seeds_, from_fewer_micros(),
+             {.passes = budget_.passes, .enough = enough()})) {
+      show(played.lists);
+    }
+  }
+
+  // Times of an order for 2D micro-batches, stretched: with fewer of them the
+  // fill and the drain of a step are found sooner.
+  [[nodiscard]] std::vector<Timetable> from_fewer_micros() const {
+    Schedule few = schedule_;
+    few.micros = 2 * schedule_.depth;
+    if (few.micros * 3 > schedule_.micros * 2) return {};
+    const Problem small = make_problem(few, costs_, problem_options_);
+    const bool is_alike = small.folded == problem_.folded &&
+                          small.ticks_per_time == problem_.ticks_per_time;
+    if (!is_alike) return {};
+    const Goal goal = goal_of(small, small.simple_bound());
+    const std::vector<Played> found = search_by_justification(
+        small, goal, {}, {},
+        {.passes = budget_.passes / 6, .enough = enough()});
+    constexpr size_t kMost = 3;
+    std::vector<Timetable> wishes;
+    for (size_t i = 0; i < std::min(kMost, found.size()); ++i) {
+      wishes.push_back(stretched(small, found[i].times, problem_));
+    }
+    return wishes;
   }
 
   // Judges the named schemes that keep the cap and returns the best of them.
@@ -189,6 +233,11 @@ class OrderSearch {
     return options_.steady ? period_bound_ : bound_;
   }
 
+  // The excess over windows at which no order is better.
+  [[nodiscard]] Ticks enough() const {
+    return options_.steady ? period_bound_ - problem_.busiest() : 0;
+  }
+
   void search_from(const Goal& goal, CodeLists lists, std::int64_t moves,
                    std::int64_t seed) {
     if (is_found()) return;
@@ -198,6 +247,7 @@ class OrderSearch {
                   .bound = goal.latest},
                  lists);
     show(lists);
+    seeds_.push_back(std::move(lists));
   }
 
   void show(const CodeLists& lists) {
@@ -209,12 +259,14 @@ class OrderSearch {
   const Schedule& schedule_;
   const Costs& costs_;
   SearchOptions options_;
+  ProblemOptions problem_options_;
   Problem problem_;
   Budget budget_;
   Ticks bound_ = 0;  // on the makespan
   Ticks period_bound_ = 0;
   Pool pool_;
   Judge judge_;
+  std::vector<CodeLists> seeds_;  // for justification
 };
 
 }  // namespace
@@ -244,7 +296,8 @@ Schedule make_order(const OrderRequest& request, const Schedule& start,
   return search_order(start, costs,
                       {.cap = {.activations = *resolve(request.spec)->cap},
                        .steady = request.steady,
-                       .lowering = request.lowering});
+                       .lowering = request.lowering,
+                       .effort = request.effort});
 }
 
 }  // namespace chimera

@@ -1,12 +1,14 @@
 // Searches for the best order of actions: for any placement and any costs,
 // under a cap on what a worker holds. docs/planned-orders.md explains how.
 //
-//   rules        list scheduling by fixed rules
-//                (schedule/list_scheduling/rules.h)
-//   draws        list scheduling by rules with random parameters
-//   list search  local search on the lists, from the best of those and from
-//                every named scheme on the same placement within the cap
-//   judge        the simulator, on the lowered lists
+//   rules          list scheduling by fixed rules
+//                  (schedule/list_scheduling/rules.h)
+//   draws          list scheduling by rules with random parameters
+//   list search    local search on the lists, from the best of those and from
+//                  every named scheme on the same placement within the cap
+//   justification  passes forwards and backwards in time (justify.h), from all
+//                  of those and from orders for fewer micro-batches
+//   judge          the simulator, on the lowered lists
 //
 // The search stops when it meets the lower bound. Its budget counts orders
 // tried, never time, and each random number depends only on where it is used:
@@ -27,6 +29,7 @@ struct SearchOptions {
   // False: shorten the makespan, the time of one step by itself.
   bool steady = false;
   LowerOptions lowering;  // its costs are ignored
+  double effort = 1;      // multiplies the number of orders tried
 };
 
 // True if the order of the schedule's scheme depends on costs and cap.
@@ -46,6 +49,7 @@ struct OrderRequest {
   ScheduleSpec spec;
   LowerOptions lowering;  // its costs are ignored
   bool steady = false;    // as in SearchOptions
+  double effort = 1;      // as in SearchOptions
 };
 
 // The order to run for `costs`: the best one found from `start` if the

@@ -35,9 +35,9 @@ struct ListScheduler::Choice {
   }
 };
 
-ListScheduler::ListScheduler(const Problem& problem) : problem_(problem) {
+ListScheduler::ListScheduler(const Problem& problem)
+    : problem_(problem), wake_(problem.workers) {
   CHIMERA_CHECK(problem.has_room(), "the cap is below one of each slot");
-  while (leaves_ < problem.workers) leaves_ *= 2;
 }
 
 void ListScheduler::reset() {
@@ -49,7 +49,6 @@ void ListScheduler::reset() {
   used_.assign(problem_.workers, 0);
   reserved_.assign(problem_.workers, 0);
   free_at_.assign(problem_.workers, 0);
-  wake_.assign(std::size_t{2} * leaves_, kNever);
   for (int slot = 0; slot < static_cast<int>(slots); ++slot) {
     const Slot& it = problem_.slots[slot];
     if (it.micros > 0) reserved_[it.worker] += it.size;
@@ -59,16 +58,7 @@ void ListScheduler::reset() {
     }
   }
   for (int worker = 0; worker < problem_.workers; ++worker) {
-    look_at(worker, 0);
-  }
-}
-
-// Sets the time at which the worker next looks for work.
-void ListScheduler::look_at(int worker, Ticks at) {
-  size_t node = static_cast<size_t>(leaves_) + worker;
-  wake_[node] = at;
-  for (node /= 2; node > 0; node /= 2) {
-    wake_[node] = std::min(wake_[2 * node], wake_[2 * node + 1]);
+    wake_.set(worker, 0);
   }
 }
 
@@ -78,18 +68,14 @@ void ListScheduler::run(const ListPolicy& policy, ListedOrder& order) {
   order.lists.resize(problem_.workers);
   for (CodeList& list : order.lists) list.clear();
   int begun = 0;
-  while (wake_[1] < kNever) {
-    const Ticks now = wake_[1];
-    size_t node = 1;
-    while (node < static_cast<size_t>(leaves_)) {
-      node = wake_[2 * node] == now ? 2 * node : 2 * node + 1;
-    }
-    const int worker = static_cast<int>(node) - leaves_;
+  while (wake_.earliest() < kNever) {
+    const Ticks now = wake_.earliest();
+    const int worker = wake_.first();
     const Choice choice = choose(worker, now);
     if (choice.coming_key < choice.key) {
-      look_at(worker, choice.coming_at);
+      wake_.set(worker, choice.coming_at);
     } else if (choice.code == kNone) {
-      look_at(worker, choice.next_at);
+      wake_.set(worker, choice.next_at);
     } else {
       order.lists[worker].push_back(choice.code);
       begin(choice.code, now);
@@ -176,7 +162,7 @@ void ListScheduler::begin(int code, Ticks now) {
   const int number = count_[code]++;
   const Ticks end = now + slot.cost[op_of(code)];
   free_at_[slot.worker] = end;
-  look_at(slot.worker, end);
+  wake_.set(slot.worker, end);
   if (op_of(code) == problem_.holds_from) {
     if (held_[self]++ == 0) reserved_[slot.worker] -= slot.size;
     used_[slot.worker] += slot.size;
@@ -205,8 +191,8 @@ void ListScheduler::arrive(int code, int number, Ticks at) {
   const Slot& slot = problem_.slots[slot_of(code)];
   const Ticks usable = op_of(code) == kI ? at - slot.ahead : at;
   const Ticks look = std::max(usable, free_at_[slot.worker]);
-  if (look < wake_[static_cast<size_t>(leaves_) + slot.worker]) {
-    look_at(slot.worker, look);
+  if (look < wake_.of(slot.worker)) {
+    wake_.set(slot.worker, look);
   }
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "chimera/schedule/list_scheduling/problem.h"
+#include "chimera/schedule/list_scheduling/wake_times.h"
 
 namespace chimera::ordering {
 
@@ -64,7 +65,6 @@ class ListScheduler {
   void weigh(int code, Ticks at, Ticks now, Choice& choice) const;
   void begin(int code, Ticks now);
   void arrive(int code, int number, Ticks at);
-  void look_at(int worker, Ticks at);
   [[nodiscard]] double key(int code) const;
   [[nodiscard]] bool may_hold_more(int slot) const;
   void measure(ListedOrder& order) const;
@@ -78,11 +78,8 @@ class ListScheduler {
   std::vector<std::int64_t> used_;  // [worker]: room in use
   // [worker]: room kept for its empty slots
   std::vector<std::int64_t> reserved_;
-  std::vector<Ticks> free_at_;  // [worker]
-  // When each worker next looks for work: a tree of minima over workers whose
-  // leaves start at `leaves_`. On a tie the lower worker comes first.
-  std::vector<Ticks> wake_;
-  int leaves_ = 1;
+  std::vector<Ticks> free_at_;   // [worker]
+  WakeTimes wake_;               // when each worker next looks for work
   std::vector<Ticks> slot_end_;  // [slot]: end of its last W
 };
 

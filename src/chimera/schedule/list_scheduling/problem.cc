@@ -168,8 +168,10 @@ class Maker {
       slot.from_next = hop(pipe, stage);
     }
     slot.tail = ticks(sum_of(stage));
-    if (options_.cap.bytes)
+    if (options_.cap.bytes) {
       slot.size = std::llround(std::ceil(costs.activation_bytes));
+      slot.kept = slot.size;
+    }
     problem_.most_micros = std::max(problem_.most_micros, slot.micros);
     problem_.actions += kSlotOps * slot.micros;
     problem_.slots_of[slot.worker].push_back(self);

@@ -1,0 +1,76 @@
+// Forward and backward justification: passes over the work alternate between
+// the two directions of time, each taking the start times of the last one as
+// its targets. Forward passes repair how a step begins, backward ones how it
+// ends. Noise on the targets and a rule of acceptance that cools down (as in
+// simulated annealing) let a run of passes leave dead ends.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "chimera/search/random.h"
+#include "chimera/search/timed_pass.h"
+
+namespace chimera::ordering {
+
+// An order, and the times at which a pass played it.
+struct Played {
+  Timetable times;
+  CodeLists lists;        // empty: `times` are only wishes
+  Ticks excess = kNever;  // the most by which a worker misses its window
+  double value = double(kNever);  // what a run minimises
+
+  [[nodiscard]] bool is_better_than(const Played& other) const {
+    return excess != other.excess ? excess < other.excess : value < other.value;
+  }
+};
+
+struct RunOptions {
+  int passes = 0;
+  int listed = 0;          // of those, the first ones that use the list rule
+  double noise = 0;        // deviation of targets, in mean forwards
+  double temperature = 0;  // in mean forwards
+};
+
+class Justifier {
+ public:
+  // `enough` is the excess at which a run ends. REQUIRES: problem.holds_from ==
+  // kF, problem.has_room(); `problem` and `goal` outlive this.
+  Justifier(const Problem& problem, const Goal& goal, Ticks enough);
+
+  // The best order on the way from `start`, or `start` itself.
+  [[nodiscard]] Played run(const Played& start, const RunOptions& options,
+                           Random& random);
+
+  // `lists` as Replay plays them. REQUIRES: they play to their end.
+  [[nodiscard]] Played replayed(const CodeLists& lists) const;
+
+  [[nodiscard]] std::int64_t passes_made() const { return passes_made_; }
+
+ private:
+  struct Mark {
+    Ticks excess = 0;
+    double value = 0;
+  };
+
+  void aim(int side, double noise, Random& random);
+  void shake(const Directed& directed, double noise, Random& random);
+  [[nodiscard]] PassRule list_rule(Random& random) const;
+  [[nodiscard]] PassRule any_rule(Random& random) const;
+  template <typename ExcessOf>
+  [[nodiscard]] Mark mark(const ExcessOf& excess_of) const;
+
+  const Problem& problem_;
+  const Goal& goal_;
+  Ticks enough_;
+  double forward_ = 0;  // mean time of a forward
+  // Forwards and backwards.
+  std::array<Directed, 2> directed_;
+  std::array<TimedPass, 2> passes_;
+  Played now_;
+  std::vector<Ticks> targets_;
+  std::int64_t passes_made_ = 0;
+};
+
+}  // namespace chimera::ordering

@@ -1,0 +1,137 @@
+#include "chimera/search/justify_search.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "chimera/schedule/list_scheduling/rules.h"
+
+namespace chimera::ordering {
+namespace {
+
+class JustifySearch {
+ public:
+  JustifySearch(const Problem& problem, const Goal& goal,
+                const JustifyOptions& options)
+      : problem_(problem),
+        options_(options),
+        justifier_(problem, goal, options.enough),
+        random_(0) {}
+
+  std::vector<Played> run(const std::vector<CodeLists>& seeds,
+                          const std::vector<Timetable>& wishes) {
+    for (const CodeLists& seed : seeds) {
+      const Played start = justifier_.replayed(seed);
+      keep(start);
+      go_on_from(start);
+    }
+    for (const Timetable& times : wishes) begin_with(times, 0);
+    const std::int64_t seeded = justifier_.passes_made();
+    const std::int64_t starts = (options_.passes - seeded) / 3;
+    for (int failed = 0; failed < kFailures && !is_over(seeded + starts);) {
+      const Ticks before = best_.empty() ? kNever : best_.front().excess;
+      begin_anew();
+      failed = best_.front().excess < before ? 0 : failed + 1;
+    }
+    while (!is_over(options_.passes)) {
+      const Played start = one_of_the_best();
+      go_on_from(start);
+    }
+    return std::move(best_);
+  }
+
+ private:
+  static constexpr std::size_t kMost = 8;
+  // Starts in a row that find nothing better.
+  static constexpr int kFailures = 10;
+
+  [[nodiscard]] bool is_over(std::int64_t passes) const {
+    return justifier_.passes_made() >= passes ||
+           (!best_.empty() && best_.front().excess <= options_.enough);
+  }
+
+  double power_of_ten(double low, double high) {
+    return std::pow(10.0, random_.between(low, high));
+  }
+
+  // The better, the likelier.
+  [[nodiscard]] const Played& one_of_the_best() {
+    const int count = static_cast<int>(best_.size());
+    const int first = random_.below(count);
+    return best_[std::min(first, random_.below(count))];
+  }
+
+  void begin_anew() {
+    set_keys(problem_,
+             TimeRule{.pace = random_.between(0.4, 1.1),
+                      .input_delay = random_.between(-0.5, 1.3)},
+             policy_);
+    begin_with({policy_.keys.begin(), policy_.keys.end()}, 2);
+  }
+
+  // The first `listed` passes follow the list rule.
+  void begin_with(const Timetable& times, int listed) {
+    if (is_over(options_.passes)) return;
+    keep(justifier_.run({.times = times},
+                        {.passes = 250,
+                         .listed = listed,
+                         .noise = power_of_ten(-0.8, 0.2),
+                         .temperature = power_of_ten(-1.7, -0.6)},
+                        random_));
+  }
+
+  void go_on_from(const Played& start) {
+    if (is_over(options_.passes)) return;
+    keep(justifier_.run(start,
+                        {.passes = 1000,
+                         .noise = power_of_ten(-1.5, 0),
+                         .temperature = power_of_ten(-2, -0.8)},
+                        random_));
+  }
+
+  void keep(Played played) {
+    for (const Played& known : best_) {
+      if (known.lists == played.lists) return;
+    }
+    const auto place = std::upper_bound(
+        best_.begin(), best_.end(), played,
+        [](const Played& a, const Played& b) { return a.is_better_than(b); });
+    best_.insert(place, std::move(played));
+    if (best_.size() > kMost) best_.pop_back();
+  }
+
+  const Problem& problem_;
+  const JustifyOptions& options_;
+  Justifier justifier_;
+  Random random_;
+  ListPolicy policy_;
+  std::vector<Played> best_;  // best first
+};
+
+}  // namespace
+
+std::vector<Played> search_by_justification(
+    const Problem& problem, const Goal& goal,
+    const std::vector<CodeLists>& seeds, const std::vector<Timetable>& wishes,
+    const JustifyOptions& options) {
+  return JustifySearch(problem, goal, options).run(seeds, wishes);
+}
+
+Timetable stretched(const Problem& small, const Timetable& times,
+                    const Problem& large) {
+  const int codes = static_cast<int>(large.slots.size()) * kSlotOps;
+  Timetable wishes(large.at(codes, 0));
+  for (int code = 0; code < codes; ++code) {
+    const int few = small.slots[slot_of(code)].micros;
+    const int many = large.slots[slot_of(code)].micros;
+    const Ticks pace = large.busiest() / std::max(1, large.most_micros);
+    for (int number = 0; number < many; ++number) {
+      // The micro-batch of the small problem, and how many paces later.
+      const int later = std::clamp(number - few / 2, 0, many - few);
+      wishes[large.at(code, number)] =
+          times[small.at(code, number - later)] + later * pace;
+    }
+  }
+  return wishes;
+}
+
+}  // namespace chimera::ordering

@@ -1,0 +1,33 @@
+// A search by justification (justify.h): short runs from many starts, then
+// longer ones from the best of them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "chimera/search/justify.h"
+
+namespace chimera::ordering {
+
+struct JustifyOptions {
+  std::int64_t passes = 0;  // the budget
+  // The search ends when no worker exceeds its window by more.
+  Ticks enough = 0;
+};
+
+// The best orders found, best first; at most eight. `seeds` are orders to start
+// from, `wishes` only the times at which actions might start.
+// REQUIRES: as Justifier; options.passes > 0; every seed plays to its end and
+// keeps the room.
+[[nodiscard]] std::vector<Played> search_by_justification(
+    const Problem& problem, const Goal& goal,
+    const std::vector<CodeLists>& seeds, const std::vector<Timetable>& wishes,
+    const JustifyOptions& options);
+
+// `times` of the problem `small`, stretched to `large`, which has more
+// micro-batches on the same placement: the first half, the last half, and
+// between them micro-batches at the pace of the busiest worker.
+[[nodiscard]] Timetable stretched(const Problem& small, const Timetable& times,
+                                  const Problem& large);
+
+}  // namespace chimera::ordering
