@@ -89,6 +89,7 @@ class JustifySearch {
   }
 
   void keep(Played played) {
+    if (played.lists.empty()) return;  // every pass has failed
     for (const Played& known : best_) {
       if (known.lists == played.lists) return;
     }
