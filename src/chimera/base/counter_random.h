@@ -19,6 +19,7 @@ enum class RandomUse : std::uint64_t {
   kMasking = 5,
   kPlanning = 6,
   kJitter = 7,
+  kTokenChoice = 8,
 };
 
 // The stream of one key, by SplitMix64 (Steele, Lea & Flood, OOPSLA 2014):

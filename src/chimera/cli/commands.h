@@ -24,5 +24,7 @@ void add_verify_command(Command& program);
 void add_export_command(Command& program);
 void add_calibrate_command(Command& program);
 void add_doctor_command(Command& program);
+void add_sample_command(Command& program);
+void add_eval_command(Command& program);
 
 }  // namespace chimera

@@ -1,4 +1,5 @@
-// chimera train, verify, export, calibrate, doctor: their flags and help. The
+// chimera train, verify, export, sample, eval, calibrate, doctor: their flags
+// and help. The
 // work is in run/, behind load_run_module().
 #include <memory>
 
@@ -30,6 +31,12 @@ void add_config_flags(Command& command, RunRequest& request) {
   command.add_values("--set", request.overrides,
                      "another value for a key of it; may be given often",
                      "SECTION.KEY=VALUE");
+}
+
+void add_model_flags(Command& command, RunRequest& request) {
+  command.add_value("--tokenizer", request.tokenizer,
+                    "a path, or bytes (default: the model's own)", "PATH");
+  command.add_value("--format", request.format, "text (default) or json", "F");
 }
 
 }  // namespace
@@ -110,6 +117,67 @@ void add_export_command(Command& program) {
       "BertForPreTraining, LlamaForCausalLM and its relatives.\n"
       "\nExample:\n"
       "  chimera export runs/mine -o mine-hf");
+}
+
+void add_sample_command(Command& program) {
+  auto request = std::make_shared<RunRequest>();
+  Command& command = add_run_command(program, "sample",
+                                     "let a trained GPT-2 or Llama write text",
+                                     &RunModule::sample, request);
+  command.add_value("model", request->run_dir,
+                    "what `train` has written, or a Hugging Face directory",
+                    "RUN_DIR|HF_DIR");
+  command.add_value("--prompt", request->prompt, "how the text begins", "TEXT");
+  command.add_value("--tokens", request->tokens,
+                    "how many to write (default 100)", "K");
+  command.add_value("--temperature", request->temperature,
+                    "below 1: safer, above: wilder, 0: always the most "
+                    "probable token (default 0.8)",
+                    "T");
+  command.add_value("--top-k", request->top_k,
+                    "choose among the K most probable tokens only", "K");
+  command.add_value("--top-p", request->top_p,
+                    "choose among the fewest tokens whose probabilities sum "
+                    "to P (default 1)",
+                    "P");
+  command.add_value("--seed", request->seed,
+                    "the same seed gives the same text (default 0)", "N");
+  command.add_switch("--stream", request->stream,
+                     "print every token as soon as it is there");
+  add_model_flags(command, *request);
+  command.set_footer(
+      "The text ends early where the model writes its end-of-document token.\n"
+      "A text longer than the model sees at once goes on from the last half\n"
+      "of what it sees.\n"
+      "\nExamples:\n"
+      "  chimera sample runs/mine --prompt \"Once upon a time\" --stream\n"
+      "  chimera sample Qwen3-0.6B --prompt \"The capital of France is\" "
+      "--temperature 0");
+}
+
+void add_eval_command(Command& program) {
+  auto request = std::make_shared<RunRequest>();
+  Command& command =
+      add_run_command(program, "eval", "the loss of a trained model on a file",
+                      &RunModule::eval, request);
+  command.add_value("model", request->run_dir,
+                    "what `train` has written, or a Hugging Face directory",
+                    "RUN_DIR|HF_DIR");
+  command.add_value("--data", request->data, "as data.path: docs/data.md",
+                    "FILE");
+  command.add_value("--seq", request->seq,
+                    "tokens of a sample (default: the run's, or what the "
+                    "model sees at once, at most 1024)",
+                    "T");
+  add_model_flags(command, *request);
+  command.set_footer(
+      "Prints the mean loss over all samples of the file, its exponential "
+      "(the\n"
+      "perplexity) and the speed, on all cores and without a pipeline. Of a\n"
+      "BERT it is the loss of masked tokens and next sentences.\n"
+      "\nExamples:\n"
+      "  chimera eval runs/mine --data held-out.txt\n"
+      "  chimera eval Qwen3-0.6B --data book.bin --seq 512 --format json");
 }
 
 void add_calibrate_command(Command& program) {

@@ -7,5 +7,7 @@ chimera_run_module() {
           .verify = chimera::run_verify,
           .export_weights = chimera::run_export,
           .doctor = chimera::run_doctor,
-          .calibrate = chimera::run_calibrate};
+          .calibrate = chimera::run_calibrate,
+          .sample = chimera::run_sample,
+          .eval = chimera::run_eval};
 }

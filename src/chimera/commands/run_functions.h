@@ -10,5 +10,7 @@ int run_verify(const RunRequest& request);
 int run_export(const RunRequest& request);
 int run_doctor(const RunRequest& request);
 int run_calibrate(const RunRequest& request);
+int run_sample(const RunRequest& request);
+int run_eval(const RunRequest& request);
 
 }  // namespace chimera

@@ -19,6 +19,18 @@ struct RunRequest {
   bool resume = false;
   bool dry_run = false;
   std::string micro_batches;
+  // sample and eval, on the model in run_dir.
+  std::string prompt;
+  std::string tokens;
+  std::string temperature;
+  std::string top_k;
+  std::string top_p;
+  std::string seed;
+  bool stream = false;
+  std::string tokenizer;
+  std::string data;
+  std::string seq;
+  std::string format;
 };
 
 // Every function returns the exit code.
@@ -28,6 +40,8 @@ struct RunModule {
   int (*export_weights)(const RunRequest& request);
   int (*doctor)(const RunRequest& request);
   int (*calibrate)(const RunRequest& request);
+  int (*sample)(const RunRequest& request);
+  int (*eval)(const RunRequest& request);
 };
 
 // The name of the one function that the library gives: RunModule (*)().

@@ -3,12 +3,10 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
-#include <map>
-
 #include "chimera/base/text.h"
 #include "chimera/files/hf_directory.h"
-#include "chimera/files/hf_match.h"
 #include "chimera/model/initial_weights.h"
+#include "chimera/train/stored_weights.h"
 
 namespace chimera {
 namespace {
@@ -98,74 +96,33 @@ Diagnostics adopt_shape(const ShapeSource& source, ModelConfig& model) {
   return errors;
 }
 
-std::vector<ExpectedTensor> expected_tensors(const Model& model) {
-  std::map<std::string, ExpectedTensor> expected;
-  for (const std::unique_ptr<Layer>& layer : model.layers) {
-    for (const ParameterSpec& spec : layer->parameters()) {
-      const bool head = spec.name.starts_with("cls.") ||
-                        spec.name.starts_with("bert.pooler.");
-      expected[spec.name] = {
-          .name = spec.name, .shape = spec.shape, .may_be_missing = head};
-    }
-  }
-  std::vector<ExpectedTensor> list;
-  list.reserve(expected.size());
-  for (auto& [name, tensor] : expected) list.push_back(tensor);
-  return list;
-}
-
-at::Tensor read_tensor(const StoredTensor& stored) {
-  at::Tensor values = at::empty(stored.info->shape, at::kFloat);
-  stored.file->copy_as_float(*stored.info,
-                             {values.mutable_data_ptr<float>(),
-                              static_cast<std::size_t>(values.numel())});
-  return values;
-}
-
 std::string fresh_notice(const std::string& init,
                          const std::vector<std::string>& fresh) {
   return init + " has no " + join(fresh, ", ") +
          ": these start with fresh weights";
 }
 
-// Opens model.init and makes `setup.start.init` read from it.
+// Makes `setup.start.init` read from model.init.
 Diagnostics load_init(const std::shared_ptr<const HfDirectory>& directory,
                       RunSetup& setup) {
-  const std::vector<ExpectedTensor> expected = expected_tensors(setup.model);
-  const Result<MatchedTensors> matched = match_tensors(*directory, expected);
-  if (!matched) return matched.errors();
-  if (!matched->fresh.empty()) {
-    setup.notices.push_back(fresh_notice(directory->path(), matched->fresh));
+  const Result<StoredWeights> stored =
+      find_weights(directory, setup.model, setup.config.train.seed);
+  if (!stored) return stored.errors();
+  if (!stored->fresh.empty()) {
+    setup.notices.push_back(fresh_notice(directory->path(), stored->fresh));
   }
-  std::map<std::string, StoredTensor> stored;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    stored[expected[i].name] = matched->tensors[i];
-  }
-  const std::int64_t seed = setup.config.train.seed;
-  setup.start.init = [directory, stored, seed](const ParameterSpec& spec) {
-    const StoredTensor& tensor = stored.at(spec.name);
-    if (tensor.info == nullptr) return init_parameter(spec, seed, at::kFloat);
-    return read_tensor(tensor);
-  };
+  setup.start.init = stored->init;
   return {};
 }
 
 // `hf` is what stands behind model.init; null without one.
 ModelDetails details_of(const ModelConfig& model, const HfShape* hf) {
-  ModelDetails details =
-      default_details(shape_of(model), model.dropout.value_or(0));
+  ModelDetails details = hf == nullptr ? default_details(shape_of(model), 0)
+                                       : details_of(*hf, *model.seq);
   if (model.norm_eps) details.norm_eps = *model.norm_eps;
-  if (hf == nullptr) return details;
-  details.shape.llama = hf->model.llama;
-  if (!model.dropout) {
-    details.dropout = {.embedding = hf->embedding_dropout,
-                       .hidden = hf->hidden_dropout,
-                       .attention = hf->attention_dropout};
-  }
-  details.norm_eps = hf->layer_norm_epsilon;
-  if (details.shape.kind == ModelKind::kBert) {
-    details.type_vocab = hf->type_vocab;
-    details.padding_id = hf->padding_id;
+  if (hf == nullptr || model.dropout) {
+    details.dropout =
+        default_details(details.shape, model.dropout.value_or(0)).dropout;
   }
   return details;
 }

@@ -1,0 +1,156 @@
+#include "chimera/commands/model_source.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "chimera/base/files.h"
+#include "chimera/base/text.h"
+#include "chimera/config/parse.h"
+#include "chimera/files/hf_directory.h"
+#include "chimera/model/generate.h"
+#include "chimera/tokenizer/encoder.h"
+#include "chimera/tokenizer/open_tokenizer.h"
+#include "chimera/train/stored_weights.h"
+
+namespace chimera {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+Diagnostic no_model(const std::string& path, const std::string& found,
+                    const std::string& hint) {
+  return {.kind = DiagnosticKind::kData,
+          .code = "E528",
+          .where = path,
+          .found = found,
+          .needed =
+              "must be a run directory with weights/, or a Hugging Face "
+              "directory",
+          .hint = hint};
+}
+
+bool has_tokenizer(const std::string& directory) {
+  const fs::path path(directory);
+  return is_there(path / "tokenizer.json") || is_there(path / "vocab.json") ||
+         is_there(path / "encoder.json") || is_there(path / "vocab.txt");
+}
+
+}  // namespace
+
+Result<ModelSource> find_model(const std::string& path) {
+  const fs::path folder(path);
+  if (is_there(folder / "config.json")) return ModelSource{.weights = path};
+  if (!is_there(folder / "config.toml")) {
+    return no_model(path,
+                    is_there(folder) ? "neither config.json nor "
+                                       "config.toml"
+                                     : "no such directory",
+                    "name what `train` or save_pretrained has written");
+  }
+  if (!is_there(folder / "weights")) {
+    return no_model(path, "no weights/",
+                    "it is written when a run ends; state.json says how it "
+                    "went");
+  }
+  const Result<std::string> text = read_file(path + "/config.toml");
+  if (!text) return text.errors();
+  const Result<RunConfig> run =
+      parse_run_config(*text, path + "/config.toml", {});
+  if (!run) return run.errors();
+  return ModelSource{.weights = path + "/weights", .run = *run};
+}
+
+Result<std::string> find_tokenizer(const ModelSource& source,
+                                   const std::string& asked, int vocab) {
+  if (!asked.empty()) return asked;
+  if (source.run && source.run->data.tokenizer != "bytes") {
+    return source.run->data.tokenizer;
+  }
+  if (has_tokenizer(source.weights)) return source.weights;
+  if (source.run && has_tokenizer(source.run->model.init)) {
+    return source.run->model.init;
+  }
+  constexpr int kMostForBytes = 1024;  // 256, special ids, rounded up
+  if (vocab <= kMostForBytes) return std::string("bytes");
+  return Diagnostic{
+      .code = "E413",
+      .where = source.weights,
+      .found = "a vocabulary of " + std::to_string(vocab) + " tokens",
+      .needed = "needs a tokenizer, and none lies beside the weights",
+      .hint = "--tokenizer PATH: a tokenizer.json or the directory of one"};
+}
+
+Result<TextCodec> TextCodec::open(const std::string& tokenizer) {
+  if (tokenizer == "bytes") return TextCodec(std::nullopt);
+  Result<Tokenizer> opened = open_tokenizer(tokenizer);
+  if (!opened) return opened.errors();
+  return TextCodec(std::move(opened).value());
+}
+
+std::vector<std::int64_t> TextCodec::encode(std::string_view text) const {
+  if (!tokenizer_) {
+    std::vector<std::int64_t> bytes;
+    for (const char c : text) bytes.push_back(static_cast<unsigned char>(c));
+    return bytes;
+  }
+  std::vector<TokenId> ids;
+  Encoder(*tokenizer_).encode(text, ids);
+  return {ids.begin(), ids.end()};
+}
+
+std::string TextCodec::decode(const std::vector<std::int64_t>& ids) const {
+  if (!tokenizer_) {
+    std::string text;
+    for (const std::int64_t id : ids) {
+      if (id < 256) {
+        text.push_back(static_cast<char>(id));
+      } else {
+        append_utf8(U'\uFFFD', text);
+      }
+    }
+    return text;
+  }
+  const std::vector<TokenId> narrow(ids.begin(), ids.end());
+  return tokenizer_->decode(narrow);
+}
+
+std::optional<std::int64_t> TextCodec::end_of_document() const {
+  return tokenizer_ ? tokenizer_->end_of_document() : std::nullopt;
+}
+
+Result<OpenModel> open_model(const std::string& weights,
+                             const SeqChoice& choice) {
+  Result<HfDirectory> opened = HfDirectory::open(weights);
+  if (!opened) return opened.errors();
+  const auto directory =
+      std::make_shared<const HfDirectory>(std::move(opened).value());
+  const HfShape shape = directory->shape();
+  const int limit = static_cast<int>(context_length(shape.model));
+  if (choice.asked > limit) {
+    return Diagnostic{.code = "E403",
+                      .found = "--seq " + std::to_string(choice.asked),
+                      .needed = "must be at most " + std::to_string(limit) +
+                                ", which the model sees at once"};
+  }
+  const int seq =
+      choice.asked > 0 ? choice.asked : std::min(limit, choice.most);
+  Model model = make_model(details_of(shape, seq));
+  const Result<StoredWeights> stored = find_weights(directory, model, 0);
+  if (!stored) return stored.errors();
+  if (!stored->fresh.empty()) {
+    return Diagnostic{.kind = DiagnosticKind::kData,
+                      .code = "E536",
+                      .where = weights,
+                      .found = "tensor \"" + stored->fresh.front() + "\"",
+                      .needed = "is missing"};
+  }
+  return OpenModel{shape, WholeModel(std::move(model), stored->init)};
+}
+
+}  // namespace chimera

@@ -1,0 +1,66 @@
+// What `sample` and `eval` are given: a run directory or a Hugging Face
+// directory, with the tokenizer that goes with it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chimera/base/result.h"
+#include "chimera/config/run_config.h"
+#include "chimera/files/hf_config.h"
+#include "chimera/model/whole_model.h"
+#include "chimera/tokenizer/tokenizer.h"
+
+namespace chimera {
+
+struct ModelSource {
+  std::string weights;           // a Hugging Face directory
+  std::optional<RunConfig> run;  // of a run directory
+};
+
+// Where the model of `path` is. E528 if there is none.
+[[nodiscard]] Result<ModelSource> find_model(const std::string& path);
+
+// "bytes", or the path of a tokenizer: the one asked for, else the run's, else
+// the directory's own, else that of the directory that the run began with. A
+// small vocabulary without any is bytes; E413 otherwise.
+[[nodiscard]] Result<std::string> find_tokenizer(const ModelSource& source,
+                                                 const std::string& asked,
+                                                 int vocab);
+
+// Text to ids and back.
+class TextCodec {
+ public:
+  // `tokenizer` as find_tokenizer returns it.
+  [[nodiscard]] static Result<TextCodec> open(const std::string& tokenizer);
+
+  [[nodiscard]] std::vector<std::int64_t> encode(std::string_view text) const;
+  [[nodiscard]] std::string decode(const std::vector<std::int64_t>& ids) const;
+  // The token that ends a document, and may begin one.
+  [[nodiscard]] std::optional<std::int64_t> end_of_document() const;
+
+ private:
+  explicit TextCodec(std::optional<Tokenizer> tokenizer)
+      : tokenizer_(std::move(tokenizer)) {}
+
+  std::optional<Tokenizer> tokenizer_;  // none: bytes
+};
+
+struct OpenModel {
+  HfShape shape;
+  WholeModel model;
+};
+
+// Reads the weights of a Hugging Face directory; `seq` tokens per sample, 0 =
+// as many as the model sees at once, at most `most_seq`.
+struct SeqChoice {
+  int asked = 0;
+  int most = 1 << 30;
+};
+[[nodiscard]] Result<OpenModel> open_model(const std::string& weights,
+                                           const SeqChoice& seq);
+
+}  // namespace chimera

@@ -1,0 +1,24 @@
+// The loss of a whole model over a data file, without a pipeline.
+#pragma once
+
+#include <cstdint>
+
+#include "chimera/data/batch.h"
+#include "chimera/model/whole_model.h"
+
+namespace chimera {
+
+struct Evaluation {
+  double loss = 0;           // mean over all targets of the file
+  std::int64_t samples = 0;  // all of the file
+  std::int64_t tokens = 0;   // inputs
+  double seconds = 0;        // of forwards and reading
+};
+
+// Runs all samples once, `batch` at a time.
+// REQUIRES: `source` is in sequential order and has `batch` samples per step.
+[[nodiscard]] Evaluation evaluate(const WholeModel& model,
+                                  const BatchSource& source,
+                                  std::int64_t batch);
+
+}  // namespace chimera

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Compares `chimera sample` and `chimera eval` with transformers.
+
+usage: sample_test.py CHIMERA_BINARY
+"""
+import json
+import math
+import pathlib
+import subprocess
+import unittest
+
+import numpy
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
+import reference
+from reference import LOSS, SEQ, bert, llama, randomized, run_chimera
+
+TOKENS = 64
+
+
+def gpt2(**more):
+    torch.manual_seed(6)
+    return randomized(GPT2LMHeadModel(GPT2Config(
+        n_layer=3, n_embd=32, n_head=4, n_positions=128, bos_token_id=None,
+        eos_token_id=None, **{"vocab_size": 256} | more))).eval()
+
+
+def small_llama(variant, **more):
+    return llama(variant, max_position_embeddings=128, **{
+        "vocab_size": 256, "eos_token_id": None} | more).eval()
+
+
+def sample(*arguments):
+    done = run_chimera("sample", *arguments, "--format", "json")
+    if done.returncode != 0:
+        raise AssertionError(f"exit {done.returncode}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def tokenizer(folder):
+    """A byte-level BPE of a few hundred tokens, saved into `folder`."""
+    bpe = Tokenizer(models.BPE())
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bpe.decoder = decoders.ByteLevel()
+    text = pathlib.Path(__file__).read_text()
+    bpe.train_from_iterator([text], trainers.BpeTrainer(
+        vocab_size=400, special_tokens=["<|endoftext|>"], show_progress=False,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+    fast = PreTrainedTokenizerFast(tokenizer_object=bpe,
+                                   eos_token="<|endoftext|>")
+    fast.save_pretrained(folder)
+    return fast
+
+
+class Sample(reference.Case):
+    def greedy(self, model, ids):
+        with torch.no_grad():
+            out = model.generate(torch.tensor([ids]), do_sample=False,
+                                 max_new_tokens=TOKENS, pad_token_id=0)
+        return out[0, len(ids):].tolist()
+
+    def test_greedy_tokens_are_those_of_generate(self):
+        prompt = "Once upon a time"
+        for name, model in [("gpt2", gpt2()),
+                            ("llama", small_llama("llama")),
+                            ("qwen3", small_llama("qwen3", head_dim=16)),
+                            ("qwen2", small_llama("qwen2", tied=False))]:
+            with self.subTest(name):
+                folder = self.folder()
+                model.save_pretrained(folder)
+                found = sample(folder, "--prompt", prompt, "--tokens", TOKENS,
+                               "--temperature", 0)
+                ids = list(prompt.encode())
+                self.assertEqual(found["prompt_tokens"], ids)
+                self.assertEqual(found["tokens"], self.greedy(model, ids))
+                self.assertEqual(len(found["tokens"]), TOKENS)
+                print(f"{name}: {len(set(found['tokens']))} different tokens")
+
+    def test_tokenizer_of_the_directory(self):
+        folder = self.folder()
+        words = tokenizer(folder)
+        model = small_llama("llama", vocab_size=len(words))
+        model.save_pretrained(folder)
+        prompt = "def greedy(self, model):"
+        ids = words(prompt)["input_ids"]
+        tokens = self.greedy(model, ids)
+        found = sample(folder, "--prompt", prompt, "--tokens", TOKENS,
+                       "--temperature", 0)
+        self.assertEqual(found["prompt_tokens"], ids)
+        self.assertEqual(found["tokens"], tokens)
+        self.assertEqual(found["text"], words.decode(tokens))
+        texts = [subprocess.run(
+            [reference.CHIMERA, "sample", folder, "--prompt", prompt,
+             "--tokens", str(TOKENS), "--temperature", "0", *more],
+            capture_output=True).stdout.decode(errors="replace")
+            for more in ([], ["--stream"])]
+        self.assertEqual(texts[0], prompt + found["text"] + "\n")
+        self.assertEqual(texts[0], texts[1])
+
+    def test_seeds(self):
+        folder = self.folder()
+        gpt2().save_pretrained(folder)
+        texts = [sample(folder, "--prompt", "x", "--seed", seed, "--top-k", 50,
+                        "--top-p", 0.9)["tokens"] for seed in (7, 7, 8)]
+        self.assertEqual(texts[0], texts[1])
+        self.assertNotEqual(texts[0], texts[2])
+
+    def test_what_is_refused(self):
+        folder = self.folder()
+        bert().save_pretrained(folder / "bert")
+        gpt2(vocab_size=5000).save_pretrained(folder / "large")
+        gpt2(vocab_size=100).save_pretrained(folder / "small")
+        for arguments, code, word in [
+            (["bert", "--prompt", "x"], 2, "E415"),
+            (["large", "--prompt", "x"], 2, "--tokenizer PATH"),
+            (["small", "--prompt", "x"], 2, "token 120 of the prompt"),
+            (["small"], 2, "--prompt"),
+            (["nowhere", "--prompt", "x"], 3, "no such directory"),
+            (["small", "--top-p", "2", "--tokens", "0"], 2, "--top-p 2"),
+        ]:
+            with self.subTest(arguments):
+                done = run_chimera("sample", folder / arguments[0],
+                                   *arguments[1:])
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertIn(word, done.stderr)
+
+
+class Eval(reference.Case):
+    def test_loss_is_that_of_transformers(self):
+        """Over all samples, also those that fill no whole batch."""
+        random = numpy.random.default_rng(8)
+        text = random.integers(0, 256, 300 * SEQ + 5).astype("u1")
+        windows = [torch.tensor(text[i * SEQ:i * SEQ + SEQ + 1].astype("int64"))
+                   for i in range(300)]
+        for name, model in [("gpt2", gpt2()), ("llama", small_llama("llama"))]:
+            folder = self.folder()
+            model.save_pretrained(folder / "hf")
+            (folder / "data.txt").write_bytes(text.tobytes())
+            done = run_chimera("eval", folder / "hf", "--data",
+                               folder / "data.txt", "--seq", SEQ, "--format",
+                               "json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            found = json.loads(done.stdout)
+            batch = torch.stack(windows)
+            with torch.no_grad():
+                loss = torch.nn.functional.cross_entropy(
+                    model(batch[:, :-1]).logits.flatten(0, 1),
+                    batch[:, 1:].flatten()).item()
+            print(f"{name}: loss {loss:.6f}, chimera's {found['loss']:.6f}")
+            self.assertLess(abs(found["loss"] - loss) / loss, LOSS)
+            self.assertAlmostEqual(math.log(found["perplexity"]),
+                                   found["loss"], places=6)
+            self.assertEqual(found["samples"], 300)
+            self.assertEqual(found["tokens"], 300 * SEQ)
+
+
+if __name__ == "__main__":
+    unittest.main()
