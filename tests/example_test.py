@@ -5,20 +5,23 @@ example_test.py EXAMPLE BUILD PREFIX [cmake option...]
 
 Configures, builds and runs the example, and compares its output with the
 expected output in the comment on top of its main.cc. Numbers with a fraction
-may differ: they are measured or learned.
+may differ: they are measured or learned. If that comment names mpirun, four
+processes must leave the same weights, bit for bit.
 """
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
 
 def run(*command):
     done = subprocess.run([str(word) for word in command], text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if done.returncode != 0:
-        sys.exit(f"{command[0]}: exit code {done.returncode}\n{done.stdout}")
+        sys.exit(f"{command[0]}: exit code {done.returncode}\n{done.stdout}"
+                 f"{done.stderr}")
     return done.stdout
 
 
@@ -36,6 +39,12 @@ def masked(lines):
     return [re.sub(r"\d*\.\d+(e-?\d+)?", "<number>", line) for line in lines]
 
 
+def weights_of(run_dir):
+    if not any((run_dir / "checkpoints").iterdir()):
+        sys.exit(f"{run_dir} has no checkpoint")
+    return (run_dir / "weights/model.safetensors").read_bytes()
+
+
 def main():
     example, build, prefix = (
         pathlib.Path(word).resolve() for word in sys.argv[1:4])
@@ -47,12 +56,21 @@ def main():
         sys.exit("the package passes on its own warning flags")
     run("cmake", "--build", build)
     # The binary has the name of the folder without its number.
-    found = run(build / example.name.partition("_")[2]).splitlines()
-    expected = expected_output((example / "main.cc").read_text())
+    program = build / example.name.partition("_")[2]
+    runs = build / "runs"
+    shutil.rmtree(runs, ignore_errors=True)
+    found = run(program, runs / "threads").splitlines()
+    source = (example / "main.cc").read_text()
+    expected = expected_output(source)
     if not expected:
         sys.exit("main.cc states no expected output")
     if masked(found) != masked(expected):
         sys.exit("\n".join(["expected:", *expected, "found:", *found]))
+    if "mpirun" in source:
+        run("mpirun", "-n", 4, "--oversubscribe", "--bind-to", "none", program,
+            runs / "ranks")
+        if weights_of(runs / "threads") != weights_of(runs / "ranks"):
+            sys.exit("mpirun gives other bits than threads")
     print("\n".join(found))
 
 

@@ -135,7 +135,9 @@ Diagnostics write_hf_directory(const std::string& path, const HfShape& shape,
     // mode.
     const std::string folder = outer.name() + "/model";
     fs::create_directory(folder);
-    write_durably(folder + "/config.json", hf_config_text(shape));
+    if (shape.model.layers > 0) {
+      write_durably(folder + "/config.json", hf_config_text(shape));
+    }
     write_weights(folder, with_decoder_bias(shape, tensors),
                   options.max_shard_bytes);
     sync_directory(folder);

@@ -38,9 +38,19 @@ struct ModelDetails {
 [[nodiscard]] ModelDetails default_details(const ModelShape& shape,
                                            double dropout);
 
+// The shape of a layer's output, without its first dimension, which counts
+// samples.
+struct BoundaryShape {
+  std::vector<std::int64_t> sizes;
+  at::ScalarType type = at::kFloat;
+};
+
 struct Model {
   ModelDetails details;
   std::vector<std::unique_ptr<Layer>> layers;
+  // [layer], except the last: its output. Set for user-defined layers; empty
+  // for transformers, whose layers all pass on (seq, hidden).
+  std::vector<BoundaryShape> boundaries;
 };
 
 // Makes the layers, but no weights. If embeddings are tied, the first and the

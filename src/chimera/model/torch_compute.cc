@@ -337,12 +337,19 @@ Ballot TorchCompute::ballot(int step, bool training) {
 
 // Only transports between processes ask for it.
 PayloadPtr TorchCompute::empty_payload(const Work& work, bool is_gradient) {
-  const ModelShape& shape = options_.model.details.shape;
-  CHIMERA_CHECK(shape.hidden > 0, "layers of one's own run on threads only");
   const std::int64_t samples =
       options_.micro_batch / (is_gradient ? parts(work) : 1);
-  return std::make_unique<TensorPayload>(receive_buffers_.take(
-      {samples, shape.seq, shape.hidden}, options_.dtype));
+  const ModelShape& shape = options_.model.details.shape;
+  std::vector<std::int64_t> sizes = {samples, shape.seq, shape.hidden};
+  at::ScalarType type = options_.dtype;
+  if (!options_.model.boundaries.empty()) {
+    const int last_layer = options_.cut[work.stage + (is_gradient ? 1 : 0)] - 1;
+    const BoundaryShape& boundary = options_.model.boundaries[last_layer];
+    sizes = {samples};
+    sizes.insert(sizes.end(), boundary.sizes.begin(), boundary.sizes.end());
+    type = boundary.type;
+  }
+  return std::make_unique<TensorPayload>(receive_buffers_.take(sizes, type));
 }
 
 }  // namespace

@@ -58,10 +58,10 @@ ExitCode train_here(RunWriter& writer, const RunSetup& setup, Flights& flights,
   }
 }
 
-// All ranks as threads of this process.
+// A run with all ranks as threads of this process.
 RunEnd run_here(const RunConfig& config, const RunOptions& options,
                 RunObserver& observer) {
-  Signals signals;  // before any other thread
+  Signals signals;  // must precede all other threads
   std::optional<ResumePoint> point;
   if (options.resume) {
     const Result<ResumePoint> found = find_resume_point(config.run.dir);
@@ -69,7 +69,8 @@ RunEnd run_here(const RunConfig& config, const RunOptions& options,
     point = *found;
   }
   const Result<std::unique_ptr<RunSetup>> made =
-      set_up_here(config, {.checkpoint = point ? point->checkpoint : ""});
+      set_up_here(config, {.checkpoint = point ? point->checkpoint : "",
+                           .own_model = options.own_model});
   if (!made) return {say_errors(made.errors(), observer)};
   const RunSetup& setup = **made;
   Flights flights(0, num_ranks(setup.schedule));
@@ -118,7 +119,7 @@ RunEnd run(const Result<RunConfig>& config, const RunOptions& options,
 }
 
 double flops_per_step(const RunSetup& setup) {
-  if (setup.is_emulated()) return 0;
+  if (setup.is_emulated() || setup.has_own_model()) return 0;
   double flops = 0;
   for (const double of_layer : forward_flops(setup.model)) flops += of_layer;
   return 3 * flops * static_cast<double>(setup.global_batch());
@@ -138,6 +139,10 @@ std::string describe(const RunStart& start) {
                       schedule.micros, *setup.config.schedule.micro_batch);
   if (setup.is_emulated()) {
     text += ", emulated\n";
+  } else if (setup.has_own_model()) {
+    text += fmt::format("\nuser-defined layers: {}, {} parameters, cut at {}\n",
+                        setup.model.layers.size(), parameter_count(setup.model),
+                        fmt::join(setup.cut, " "));
   } else {
     text += fmt::format(
         "\n{}: {} layers, {} parameters, cut at {}\ndata: {}, {} samples of {} "

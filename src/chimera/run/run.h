@@ -5,6 +5,7 @@
 // or srun, processes of which this is one.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,9 @@ struct RunOptions {
   bool resume = false;
   // Version of the program, which all ranks must share.
   std::string version = "library";
+  // Makes user-defined layers in place of [model] and [data]. Called once per
+  // process.
+  std::function<OwnModel()> own_model = {};
 };
 
 // Trains as `config` says, or says why not. Under a launcher every process

@@ -9,9 +9,10 @@
 namespace chimera {
 
 struct SetupHere {
-  std::string checkpoint = {};  // to go on from; empty: from the first step
-  int ranks_here = 0;           // on this host; 0: all ranks of the run
-  bool scans_data = true;       // false: another rank does
+  std::string checkpoint = {};  // checkpoint to resume from; empty: none
+  int ranks_here = 0;           // ranks that share this host; 0 means all
+  std::function<OwnModel()> own_model = {};  // as in RunOptions
+  bool scans_data = true;  // false if another rank scans the data file
 };
 
 // All cores count, whatever this process is bound to.

@@ -1,6 +1,9 @@
 #include "chimera/train/own_model.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
 #include <set>
@@ -62,7 +65,7 @@ Diagnostics check_as_file(RunConfig config) {
                   .positions = 1,
                   .ffn = 1,
                   .tie_embeddings = false};
-  config.data = {.path = {"own"}};
+  config.data = {.path = {"/dev/null"}};
   const Result<RunConfig> parsed =
       parse_training_config(print_run_config(config), "", {});
   if (parsed) return {};
@@ -99,6 +102,40 @@ Model model_of(std::vector<std::unique_ptr<Layer>> layers) {
   return model;
 }
 
+Result<std::vector<BoundaryShape>> find_boundaries(const Model& model,
+                                                   const TensorBatch& batch) {
+  const at::NoGradGuard no_grad;
+  const auto samples = static_cast<std::int64_t>(batch.sample_ids.size());
+  std::vector<BoundaryShape> boundaries;
+  Diagnostics errors;
+  at::Tensor x;
+  for (std::size_t i = 0; i + 1 < model.layers.size(); ++i) {
+    const std::unique_ptr<Layer> clone = model.layers[i]->replica();
+    const Layer& layer = clone ? *clone : *model.layers[i];
+    std::vector<at::Tensor> weights = layer.own_weights();
+    if (weights.empty()) {
+      for (const ParameterSpec& spec : layer.parameters()) {
+        weights.push_back(at::zeros(spec.shape));
+      }
+    }
+    x = layer.forward(
+        x, weights,
+        {.batch = batch, .training = false, .layer = static_cast<int>(i)});
+    if (x.dim() == 0 || x.size(0) != samples) {
+      errors.push_back(
+          {.code = "E568",
+           .found = fmt::format("the output of layer \"{}\", of shape [{}],",
+                                layer.name(), fmt::join(x.sizes(), ", ")),
+           .needed = fmt::format("needs the {} samples of a micro-batch in its "
+                                 "first dimension",
+                                 samples)});
+      return errors;
+    }
+    boundaries.push_back({x.sizes().slice(1).vec(), x.scalar_type()});
+  }
+  return boundaries;
+}
+
 ParameterInit init_from(const Model& model, std::int64_t seed) {
   return [weights = module_weights(model), seed](const ParameterSpec& spec) {
     const auto found = weights.find(spec.name);
@@ -107,12 +144,13 @@ ParameterInit init_from(const Model& model, std::int64_t seed) {
   };
 }
 
-void adopt_weights(const Model& model,
-                   const std::vector<NamedTensor>& weights) {
+void adopt_weights(const Model& model, WeightReader& weights) {
+  const at::NoGradGuard no_grad;
   const std::map<std::string, at::Tensor> places = module_weights(model);
-  for (const NamedTensor& tensor : weights) {
-    const auto found = places.find(tensor.name);
-    if (found != places.end()) found->second.copy_(tensor.value);
+  const std::vector<ParameterSpec>& parameters = weights.parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const auto found = places.find(parameters[i].name);
+    if (found != places.end()) found->second.copy_(weights.read(i));
   }
 }
 

@@ -1,7 +1,6 @@
 // A model of one's own through any schedule: layers instead of [model], and
 // what they read instead of [data]. examples/03_train_your_own_model is the
-// shortest use. Its workers are threads: what passes between its layers may
-// have any shape, which a transport between processes would have to know.
+// shortest use.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +13,7 @@
 #include "chimera/model/model.h"
 #include "chimera/model/torch_compute.h"
 #include "chimera/schedule/schedule.h"
+#include "chimera/train/weight_reader.h"
 
 namespace chimera {
 
@@ -40,10 +40,16 @@ struct OwnModel {
 [[nodiscard]] Diagnostics check_own_model(const OwnModel& own,
                                           const Schedule& schedule);
 [[nodiscard]] Model model_of(std::vector<std::unique_ptr<Layer>> layers);
+// Runs one micro-batch through all layers but the last to learn the shapes of
+// their outputs, which a receiver in another process must know. The modules
+// themselves are not changed: clones of them run.
+// E568 if an output does not count its samples in its first dimension.
+[[nodiscard]] Result<std::vector<BoundaryShape>> find_boundaries(
+    const Model& model, const TensorBatch& batch);
 // The values that its modules have; `seed` is for layers without any.
 [[nodiscard]] ParameterInit init_from(const Model& model, std::int64_t seed);
 // Gives its modules the values of the same names. Other layers have no place
 // for them.
-void adopt_weights(const Model& model, const std::vector<NamedTensor>& weights);
+void adopt_weights(const Model& model, WeightReader& weights);
 
 }  // namespace chimera

@@ -344,6 +344,7 @@ void RankTraining::collect_rest(TrainOutcome& outcome) {
 void RankTraining::collect_weights(TrainOutcome& outcome) {
   read_weights(*options_, worker_, transport_, [&](WeightReader& reader) {
     if (outcome.bad) return;
+    adopt_weights(setup_.model, reader);
     if (observer_.take_weights(outcome, reader)) return;
     const auto& parameters = reader.parameters();
     for (std::size_t i = 0; i < parameters.size(); ++i) {

@@ -232,12 +232,6 @@ Result<std::unique_ptr<RunSetup>> set_up(const RunConfig& config,
   Diagnostics errors = check_as_file(config);
   if (!errors.empty()) return errors;
   append(errors, check_possible(config));
-  if (config.run.transport == TransportKind::kMpi) {
-    errors.push_back({.code = "E564",
-                      .found = "run.transport = \"mpi\"",
-                      .needed = "cannot carry what passes between layers of "
-                                "one's own: their workers are threads"});
-  }
   append(errors, set_up_schedule(*setup, options));
   if (!errors.empty()) return errors;
   append(errors, check_own_model(own, setup->schedule));
@@ -259,6 +253,12 @@ Result<std::unique_ptr<RunSetup>> set_up(const RunConfig& config,
   }
   setup->data = own.data ? own.data : numbered_samples(setup->global_batch());
   setup->evaluation = own.evaluation;
+  const std::int64_t samples = *config.schedule.micro_batch;
+  Result<std::vector<BoundaryShape>> boundaries = find_boundaries(
+      setup->model,
+      to_tensors(setup->data->read(0, 0, samples), setup->data->targets(0)));
+  if (!boundaries) return boundaries.errors();
+  setup->model.boundaries = std::move(boundaries).value();
   return setup;
 }
 

@@ -5,7 +5,7 @@
 // Codes of its own (besides those of schedules, data and directories):
 //   E564 something that this build cannot do
 //   E565 a shape in run.toml that model.init contradicts
-//   E568 layers of one's own that share a parameter's name
+//   E568 user-defined layers that cannot be cut into stages
 //   E569 evaluation without data
 #pragma once
 
@@ -56,6 +56,10 @@ struct RunSetup {
   std::vector<std::string> rank_names;
 
   [[nodiscard]] bool is_emulated() const { return !emulated.empty(); }
+  // Whether the layers are user-defined: there is no Hugging Face shape then.
+  [[nodiscard]] bool has_own_model() const {
+    return hf_shape.model.layers == 0 && !is_emulated();
+  }
   [[nodiscard]] std::int64_t global_batch() const;
 };
 

@@ -55,9 +55,6 @@ TrainOutcome Training::run() {
       go_on_after(error.what());
     }
   }
-  if (!outcome_.bad) {
-    adopt_weights(setup_.model, outcome_.weights);
-  }
   return std::move(outcome_);
 }
 

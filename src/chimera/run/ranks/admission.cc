@@ -185,6 +185,7 @@ RankReport Admitting::set_up_run(const Result<RunConfig>& config) {
   Result<std::unique_ptr<RunSetup>> setup =
       config ? set_up_here(*config, {.checkpoint = point_.checkpoint,
                                      .ranks_here = session_.ranks_here(),
+                                     .own_model = options_.own_model,
                                      .scans_data = session_.rank() == 0})
              : config.errors();
   RankReport report;
