@@ -1,7 +1,8 @@
 // Compares measured steps with the simulator: emulated stages of 10 ms actions
 // on the real runtime. Median of 20 steps, best of 3 runs.
 //
-// Limit: measured <= 1.02 x simulated.
+// Limits: measured <= 1.02 x simulated; with clipping and late votes <= 1.02 x
+// without clipping.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -56,17 +57,26 @@ Measured run_once(const Schedule& lowered) {
   return measured;
 }
 
+// Updates wait for the vote of all workers.
+bool waits(const LowerOptions& lowering) {
+  return lowering.vote_gates_update && !lowering.late_vote;
+}
+
 Schedule make(const ScheduleSpec& spec, const LowerOptions& lowering) {
   Schedule made = make_schedule(spec).value();
   if (!depends_on_costs(made)) return made;
   return search_order(made, uniform_costs(made, {}),
                       {.cap = {.activations = *resolve(spec)->cap},
-                       .steady = !lowering.vote_gates_update,
+                       .steady = !waits(lowering),
                        .lowering = lowering});
 }
 
-// True if the limit is met.
-bool compare(const ScheduleSpec& spec, const LowerOptions& options = {}) {
+struct Comparison {
+  double step_s = 0;    // measured
+  bool is_met = false;  // the limit against the simulated step
+};
+
+Comparison compare(const ScheduleSpec& spec, const LowerOptions& options = {}) {
   const Schedule lowered = lower(make(spec, options), options);
   const Costs costs =
       uniform_costs(lowered, {.forward = kAction, .backward = 2 * kAction});
@@ -85,11 +95,12 @@ bool compare(const ScheduleSpec& spec, const LowerOptions& options = {}) {
   const double ratio = best.step_s / simulated;
   std::string name = spec.scheme;
   if (options.vote_gates_update) name += ", clipping";
+  if (options.late_vote) name += ", late votes";
   const double mean_ratio = best.mean_s / mean_step(simulation.trace);
   fmt::print("| {} | {} | {} | {:.2f} | {:.2f} | {:.4f} | {:.4f} | {} |\n",
              name, spec.depth, spec.micros, simulated * 1e3, best.step_s * 1e3,
              ratio, mean_ratio, same_peaks ? "equal" : "DIFFER");
-  return ratio <= 1.02 && same_peaks;
+  return {best.step_s, ratio <= 1.02 && same_peaks};
 }
 
 int run_all() {
@@ -98,19 +109,26 @@ int run_all() {
       "peaks "
       "|\n|---|---|---|---|---|---|---|---|\n");
   bool met = true;
+  std::string votes;
   for (const char* scheme : {"chimera", "1f1b", "zb-h1"}) {
-    met &= compare({.scheme = scheme, .depth = 8, .micros = 8});
+    met &= compare({.scheme = scheme, .depth = 8, .micros = 8}).is_met;
   }
-  met &= compare({.scheme = "dualpipe", .depth = 8, .micros = 16});
+  met &= compare({.scheme = "dualpipe", .depth = 8, .micros = 16}).is_met;
   for (const int micros : {8, 14}) {
     const ScheduleSpec planned{
         .scheme = "planned", .depth = 8, .micros = micros};
-    met &= compare(planned);
-    // Updates wait for the vote, as with clipping.
-    met &= compare(planned, {.vote_gates_update = true});
+    const Comparison free = compare(planned);
+    const Comparison wait = compare(planned, {.vote_gates_update = true});
+    const Comparison late =
+        compare(planned, {.vote_gates_update = true, .late_vote = true});
+    met &= free.is_met && wait.is_met && late.is_met;
+    met &= late.step_s <= 1.02 * free.step_s;
+    votes += fmt::format(
+        "N = {}: a step with clipping takes {:.4f} x one without, with late "
+        "votes {:.4f} x\n",
+        micros, wait.step_s / free.step_s, late.step_s / free.step_s);
   }
-  fmt::print("{}\n", met ? "bar met: measured <= 1.02 x simulated"
-                         : "BAR MISSED: measured > 1.02 x simulated");
+  fmt::print("\n{}{}\n", votes, met ? "all limits met" : "A LIMIT IS MISSED");
   return met ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

@@ -76,6 +76,8 @@ struct Vote {
 using MessageKey = std::tuple<Name, int, int>;  // (name, sender, receiver)
 
 struct Message {
+  // Whether its sender and its receiver had settled the step before.
+  std::optional<bool> sent_settled, posted_settled;
   std::optional<double> posted;
   std::optional<double> arrives;  // set by the send
   int version = 0;
@@ -90,6 +92,8 @@ struct Worker {
   std::deque<SumKey> sums;                     // started and not complete
   std::map<int, std::vector<SumKey>> started;  // [step]
   std::map<Name, int> parts_done;  // parts that have used a saved value
+  std::set<int> settled;           // steps whose late vote it has read
+  std::set<int> has_gradients;     // steps of which it has run a backward
   int held = 0;
   int peak = 0;
   double busy = 0;
@@ -145,6 +149,7 @@ class Machine {
   bool receive(const Task& t);
   bool start_sum(const Task& t);
   bool vote(const Task& t);
+  bool settle_updates(const Task& t);
 
   bool is_recomputed(const Action& a) const;
   std::vector<Name> inputs(const Task& t) const;
@@ -164,6 +169,7 @@ class Machine {
   double sum_duration(int group) const;
   void check_update(const Task& t);
   void check_vote(const Task& t);
+  void check_cut(const Task& t, const Message& message);
   void check_messages();
   Execution report();
   void fail(const Task& t, const std::string& what);
@@ -180,6 +186,7 @@ class Machine {
   std::map<MessageKey, Message> messages_;
   std::map<SumKey, Sum> sums_;
   std::map<int, Vote> votes_;  // [step]
+  bool is_late_ = false;       // V waits for the vote, not U
   Errors errors_;
 };
 
@@ -194,6 +201,7 @@ Machine::Machine(const Schedule& schedule, Kind kind, const Costs& costs,
       workers_(schedule.workers()) {
   for_each_action(schedule, [this](int, const Action& a) {
     if (a.op == Op::kR) recomputed_.insert({a.pipe, a.stage, a.micro});
+    if (a.op == Op::kV) is_late_ = true;
   });
   for (size_t group = 0; group < schedule.groups.size(); ++group) {
     for (const auto& [pipe, stage] : schedule.groups[group].members) {
@@ -246,6 +254,8 @@ bool Machine::advance(const Task& t) {
       return start_sum(t);
     case Op::kN:
       return vote(t);
+    case Op::kV:
+      return settle_updates(t);
     case Op::kU:
       return update(t);
     default:
@@ -264,6 +274,7 @@ bool Machine::compute(const Task& t) {
   }
   hold(t);
   const double end = occupy(t, ready);
+  if (is_backward(t.a.op)) me.has_gradients.insert(t.step);
   const int version = version_for(t);
   check_version(t, version);
   for (const Name& name : outputs(t)) give(t.worker, name, {end, version});
@@ -406,6 +417,8 @@ bool Machine::send(const Task& t) {
     fail(t, "sends a second time");
     return true;
   }
+  message.sent_settled = me.settled.contains(t.step - 1);
+  check_cut(t, message);
   message.arrives = me.clock + costs_.latency;
   message.version = found->second.version;
   if (message.posted) put(t.a.peer, name, {*message.arrives, message.version});
@@ -419,11 +432,21 @@ bool Machine::receive(const Task& t) {
     fail(t, "receives a second time");
     return true;
   }
+  message.posted_settled = workers_[t.worker].settled.contains(t.step - 1);
+  check_cut(t, message);
   message.posted = workers_[t.worker].clock;
   if (message.arrives) {
     put(t.worker, std::get<Name>(key), {*message.arrives, message.version});
   }
   return true;
+}
+
+// If the step before is undone, its receiver drops a message that its sender
+// sends again: both before their V, or neither.
+void Machine::check_cut(const Task& t, const Message& message) {
+  if (!message.sent_settled || !message.posted_settled) return;
+  if (*message.sent_settled == *message.posted_settled) return;
+  fail(t, "crosses V");
 }
 
 // This worker's part of a stage's gradient, for the task's step (and micro).
@@ -524,6 +547,25 @@ void Machine::check_vote(const Task& t) {
   }
 }
 
+// V: the updates of t.step might have to be undone and done again, so their
+// gradients must still be there, and no update may follow on them.
+bool Machine::settle_updates(const Task& t) {
+  Worker& me = workers_[t.worker];
+  const Vote& vote = votes_[t.step];
+  if (vote.voters.size() < workers_.size()) return false;
+  me.clock = std::max(me.clock, vote.end);
+  me.settled.insert(t.step);
+  const int next = t.step + 1;
+  if (me.has_gradients.contains(next)) fail(t, "comes after a backward");
+  if (!me.started[next].empty()) fail(t, "comes after a sum");
+  if (votes_[next].voters.contains(t.worker)) fail(t, "comes after a vote");
+  for (int stage : stages_on(schedule_, t.worker)) {
+    if (me.weights[stage].version == next) continue;
+    fail(t, "does not find the updates of the step before");
+  }
+  return true;
+}
+
 bool Machine::update(const Task& t) {
   Worker& me = workers_[t.worker];
   double ready = me.clock;
@@ -533,7 +575,9 @@ bool Machine::update(const Task& t) {
     ready = std::max(ready, sum.end);
   }
   const Vote& vote = votes_[t.step];
-  if (vote.voters.contains(t.worker)) {
+  const bool has_voted = vote.voters.contains(t.worker);
+  if (is_late_ && !has_voted) fail(t, "is not decided by the vote");
+  if (has_voted && !is_late_) {
     if (vote.voters.size() < workers_.size()) return false;
     ready = std::max(ready, vote.end);
   }

@@ -90,7 +90,7 @@ std::set<int> stages_in(const SumGroup& group) {
 
 namespace {
 
-bool has_stage(Op op) { return op != Op::kG && op != Op::kN; }
+bool has_stage(Op op) { return op != Op::kG && op != Op::kN && op != Op::kV; }
 bool has_micro(Op op) { return has_stage(op) && op != Op::kU; }
 bool has_part(Op op) {
   return is_backward(op) || op == Op::kRB || op == Op::kSB;
@@ -103,6 +103,9 @@ const char* nonsense(const Schedule& s, Kind kind, int worker,
     return "is not for compute-only lists";
   }
   if (a.step > 0) return "runs ahead of its round";
+  if (a.op == Op::kV && (a.step != -1 || !is_synchronous(s))) {
+    return "settles no vote";
+  }
   if (has_stage(a.op) &&
       !(within(a.pipe, s.pipes()) && within(a.stage, s.stages()))) {
     return "has no such stage";
@@ -208,6 +211,19 @@ void check_votes(const Schedule& s, Errors& errors) {
   }
 }
 
+// Every worker settles its updates, or none does.
+void check_verdicts(const Schedule& s, Errors& errors) {
+  for (int worker = 0; worker < s.workers(); ++worker) {
+    const auto verdicts = [&](int of) {
+      return std::count_if(s.actions[of].begin(), s.actions[of].end(),
+                           [](const Action& a) { return a.op == Op::kV; });
+    };
+    if (verdicts(worker) <= 1 && verdicts(worker) == verdicts(0)) continue;
+    errors.push_back("worker " + std::to_string(worker) + " settles " +
+                     std::to_string(verdicts(worker)) + " votes a step");
+  }
+}
+
 // True if the group has all holders of one stage, or of the first and the last
 // stage (a tied weight).
 bool is_whole(const Schedule& s, const SumGroup& group) {
@@ -261,6 +277,7 @@ void check_contents(const Schedule& s, Kind kind, Errors& errors) {
   check_updates(s, kind, errors);
   if (kind == Kind::kComputeOnly) return;
   check_votes(s, errors);
+  check_verdicts(s, errors);
   check_groups(s, errors);
 }
 

@@ -725,6 +725,52 @@ TEST(BruteForce, FindsAVoteBeforeTheGradients) {
   EXPECT_TRUE(mentions(run(schedule), "votes before the sum of group 0"));
 }
 
+// The two workers of smallest(), with a late vote.
+Schedule late() {
+  const Action verdict = later({.op = Op::kV}, -1);
+  Schedule schedule = one_pipe(2, 1);
+  schedule.actions = {{
+                          act(Op::kF, 0, 0),
+                          message(Op::kSF, 0, 0, 1),
+                          verdict,
+                          message(Op::kRB, 0, 0, 1),
+                          act(Op::kB, 0, 0),
+                          vote(),
+                          update(0),
+                      },
+                      {
+                          message(Op::kRF, 1, 0, 0),
+                          act(Op::kF, 1, 0),
+                          verdict,
+                          act(Op::kB, 1, 0),
+                          message(Op::kSB, 1, 0, 0),
+                          vote(),
+                          update(1),
+                      }};
+  return schedule;
+}
+
+TEST(BruteForce, FindsUpdatesThatALateVoteCannotUndo) {
+  const auto run_steps = [](const Schedule& schedule) {
+    return execute(schedule, unit_costs(2),
+                   {.steps = 3, .blocking_sends = true});
+  };
+  EXPECT_TRUE(is_right(run_steps(late()))) << to_text(run_steps(late()));
+  Schedule schedule = late();
+  ActionList& list = schedule.actions[1];
+  std::swap(list[find(list, Op::kV)], list[find(list, Op::kB)]);
+  EXPECT_TRUE(mentions(run_steps(schedule), "comes after a backward"));
+  schedule = late();
+  move_to(schedule.actions[0], Op::kV, false);
+  EXPECT_TRUE(mentions(run_steps(schedule), "crosses V"));
+  schedule = late();
+  move_to(schedule.actions[1], Op::kN, true);
+  EXPECT_TRUE(mentions(run_steps(schedule), "is not decided by the vote"));
+  schedule = late();
+  erase(schedule.actions[1], Op::kV);
+  EXPECT_TRUE(mentions(run_steps(schedule), "worker 1 settles 0 votes"));
+}
+
 // Worker 0 updates for the last step only after this step's forward.
 TEST(BruteForce, FindsStaleWeights) {
   Schedule schedule = smallest();

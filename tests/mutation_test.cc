@@ -60,6 +60,10 @@ const std::vector<Base>& bases() {
          .micros = 3,
          .pipes = 1,
          .shape = Shape::kVee});
+    const LowerOptions late{.vote_gates_update = true, .late_vote = true};
+    add({.scheme = "chimera", .depth = 4, .micros = 4}, late);
+    add({.scheme = "zb-v", .depth = 2, .micros = 3}, late);
+    add({.scheme = "planned", .depth = 4, .micros = 4}, late);
     return bases;
   }();
   return kBases;
@@ -206,12 +210,27 @@ void move_vote(Schedule& schedule) {
   list.insert(list.begin() + below(static_cast<int>(list.size()) + 1), action);
 }
 
+// Moves a V, which is often still right a few actions away.
+void move_verdict(Schedule& schedule) {
+  ActionList& list = schedule.actions[below(schedule.workers())];
+  const auto verdict =
+      std::find_if(list.begin(), list.end(),
+                   [](const Action& action) { return action.op == Op::kV; });
+  if (verdict == list.end()) return;
+  const int last = static_cast<int>(list.size()) - 1;
+  const int from = static_cast<int>(verdict - list.begin());
+  const int to = std::clamp(from + below(9) - 4, 0, last);
+  const Action action = *verdict;
+  list.erase(verdict);
+  list.insert(list.begin() + to, action);
+}
+
 void mutate(Schedule& schedule) {
   using Mutation = void (*)(Schedule&);
   static constexpr Mutation kMutations[] = {
       swap_two,     drop,         repeat,           move_to_another_worker,
       move_within,  change_field, retarget_message, reorder_sums,
-      change_group, double_group, move_vote};
+      change_group, double_group, move_vote,        move_verdict};
   kMutations[below(std::size(kMutations))](schedule);
 }
 

@@ -94,17 +94,18 @@ TEST(Runtime, EverySchemeRunsAndHoldsWhatWasSimulated) {
   }
 }
 
-// Widths, sync modes, recomputation, tied weights and the gated vote, over one
-// layout of every scheme.
+// Widths, sync modes, recomputation, tied weights, the gated and the late vote,
+// over one layout of every scheme.
 TEST(Runtime, EveryWayOfLoweringRuns) {
   for (const Scheme& scheme : schemes()) {
     for (const int width : {1, 2, 3}) {
       for (const Sync sync : {Sync::kEagerOpt, Sync::kEager, Sync::kEnd}) {
-        for (int bits = 0; bits < 8; ++bits) {
+        for (int bits = 0; bits < 12; ++bits) {
           LowerOptions options{.sync = sync,
                                .recompute = (bits & 1) != 0,
                                .tied = (bits & 2) != 0,
-                               .vote_gates_update = (bits & 4) != 0};
+                               .vote_gates_update = bits >= 4,
+                               .late_vote = bits >= 8};
           if (!scheme.is_synchronous() && bits > 1) continue;
           ScheduleSpec spec{.scheme = std::string(scheme.name),
                             .depth = 4,

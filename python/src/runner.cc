@@ -94,7 +94,7 @@ double Runner::sum(double value) {
   const py::gil_scoped_release released;
   const VoteId id{sums_++, Channel::kMeeting};
   transport_->start_vote(id, {.squared_norm = value});
-  return transport_->wait_vote(id).squared_norm;
+  return transport_->wait_vote(id).ballot.squared_norm;
 }
 
 Trace merged(const Schedule& lowered, std::vector<std::vector<Event>> by_rank) {

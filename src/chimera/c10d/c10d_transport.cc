@@ -62,7 +62,7 @@ class C10dTransport final : public Transport {
                         const NumberBuffer& buffer) override;
   Span wait_collective(const CollectiveId& id) override;
   void start_vote(const VoteId& id, const Ballot& ballot) override;
-  Ballot wait_vote(const VoteId& id) override;
+  CountedVote wait_vote(const VoteId& id) override;
   void report_progress(std::uint64_t progress) override {
     heart_->progress.store(progress, std::memory_order_relaxed);
   }
@@ -438,7 +438,7 @@ void C10dTransport::start_vote(const VoteId& id, const Ballot& ballot) {
   });
 }
 
-Ballot C10dTransport::wait_vote(const VoteId& id) {
+CountedVote C10dTransport::wait_vote(const VoteId& id) {
   std::vector<int> all(size());
   for (int each = 0; each < size(); ++each) all[each] = each;
   return wait_for(

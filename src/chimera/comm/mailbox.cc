@@ -34,8 +34,7 @@ auto Mailbox::take(std::vector<Item>& items, const Matches& matches,
     const auto item = std::find_if(items.begin(), items.end(), matches);
     if (item != items.end() && item->span().end <= now) {
       decltype(Item::content) content = std::move(item->content);
-      *item = std::move(items.back());
-      items.pop_back();
+      items.erase(item);  // the others keep their order
       return content;
     }
     if (now >= deadline) return std::nullopt;
@@ -59,7 +58,7 @@ void Mailbox::put_collective(const CollectiveId& id, const Span& span) {
 
 void Mailbox::put_vote(const VoteId& id, const Ballot& result,
                        const Span& span) {
-  put(votes_, Vote{id, result, span});
+  put(votes_, Vote{id, {result, span.end}, span});
 }
 
 std::optional<Received> Mailbox::take_message(const MessageId& id, int from,
@@ -78,8 +77,8 @@ std::optional<Span> Mailbox::take_collective(const CollectiveId& id,
   return take(collectives_, matches, deadline);
 }
 
-std::optional<Ballot> Mailbox::take_vote(const VoteId& id,
-                                         Clock::time_point deadline) {
+std::optional<CountedVote> Mailbox::take_vote(const VoteId& id,
+                                              Clock::time_point deadline) {
   const auto matches = [&](const Vote& vote) { return vote.id == id; };
   return take(votes_, matches, deadline);
 }

@@ -26,7 +26,8 @@ class Mailbox {
                                        Clock::time_point deadline);
   std::optional<Span> take_collective(const CollectiveId& id,
                                       Clock::time_point deadline);
-  std::optional<Ballot> take_vote(const VoteId& id, Clock::time_point deadline);
+  std::optional<CountedVote> take_vote(const VoteId& id,
+                                       Clock::time_point deadline);
 
   // Wakes the rank; its waits throw from now on. Only the first reason counts.
   void abort(const std::string& reason);
@@ -47,7 +48,7 @@ class Mailbox {
   };
   struct Vote {
     VoteId id;
-    Ballot content;
+    CountedVote content;
     Span under_way;
 
     [[nodiscard]] const Span& span() const { return under_way; }

@@ -220,8 +220,8 @@ class ThreadsWorld::Rank final : public Transport {
     shared_.start_vote(id, rank_, ballot);
   }
 
-  Ballot wait_vote(const VoteId& id) override {
-    const std::optional<Ballot> result =
+  CountedVote wait_vote(const VoteId& id) override {
+    const std::optional<CountedVote> result =
         mailbox().take_vote(id, shared_.next_deadline());
     if (!result) {
       throw TimeoutError("a vote did not complete", shared_.missing_voter(id));

@@ -102,7 +102,7 @@ TEST_P(Threads, AllReadTheSameVote) {
       Ballot ballot{.loss = 1.0 + me.rank()};
       if (me.rank() == step % ranks) ballot.bad_at = step;
       me.start_vote({step}, ballot);
-      const Ballot result = me.wait_vote({step});
+      const Ballot result = me.wait_vote({step}).ballot;
       EXPECT_EQ(result.loss, ranks * (ranks + 1) / 2.0);
       EXPECT_EQ(result.bad_at, step);
     }

@@ -43,6 +43,12 @@ struct Received {
   Span span;
 };
 
+// The result of a vote, and when this rank had it.
+struct CountedVote {
+  Ballot ballot;
+  Clock::time_point known;
+};
+
 // A collective is identified by its channel, its group's number in the
 // schedule, its step, and a number within the step (a micro-batch, where each
 // has its own).
@@ -103,7 +109,8 @@ class Transport {
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int size() const = 0;
 
-  // Messages. REQUIRES: a receive is posted before it is waited for.
+  // Messages. Those of one id from one rank arrive in the order in which they
+  // were sent. REQUIRES: a receive is posted before it is waited for.
   virtual void post_receive(const MessageId& id, int from,
                             const PayloadMaker& make) = 0;
   virtual void send(const MessageId& id, int to, PayloadPtr payload) = 0;
@@ -122,7 +129,7 @@ class Transport {
   // The vote of a step, over all ranks. REQUIRES: this rank has read the result
   // of the vote it started before.
   virtual void start_vote(const VoteId& id, const Ballot& ballot) = 0;
-  virtual Ballot wait_vote(const VoteId& id) = 0;
+  virtual CountedVote wait_vote(const VoteId& id) = 0;
 
   // Publishes this rank's progress, in a code that the ranks share, and returns
   // the newest known progress of another rank, for messages about missed

@@ -15,13 +15,13 @@ struct Stamp {
   int micro = 0;
   int part = 0;
   int step = 0;
+  // Updates of the stage that made it, repeated ones included. In synchronous
+  // schedules all stages have seen as many, so a message of a forward that was
+  // undone is recognised.
+  int updates = 0;
 
   bool operator==(const Stamp&) const = default;
 };
-
-Stamp stamp_of(const Work& work) {
-  return {work.stage, work.micro, work.part, work.step};
-}
 
 // The stamp, and as many bytes as the real thing would have.
 class StampedPayload final : public Payload {
@@ -66,6 +66,7 @@ class Emulated final : public StageCompute {
   Emulated(const Schedule& lowered, std::vector<EmulatedStage> stages)
       : schedule_(lowered), stages_(std::move(stages)) {
     CHIMERA_CHECK_EQ(static_cast<int>(stages_.size()), schedule_.stages());
+    updates_.resize(stages_.size());
   }
 
   WeightsPtr initial_weights(int /*stage*/) override {
@@ -130,9 +131,16 @@ class Emulated final : public StageCompute {
   WeightsPtr update(const UpdateOrder& order,
                     const WeightsPtr& current) override {
     const Wait wait(stages_[order.stage].update_s);
+    kept_[order.stage] = {gradient_of(order.stage)[0], tied_};
     check_gradient(order);
+    if (!is_asynchronous(schedule_)) ++updates_[order.stage];
     if (!order.keep_current) return current;
     return std::make_shared<EmulatedWeights>();
+  }
+
+  void undo_update(int stage, const WeightsPtr& /*weights*/) override {
+    gradient_of(stage)[0] = kept_.at(stage).gradient;
+    tied_ = kept_.at(stage).tied;
   }
 
   NumberBuffer updated_shards(const SumGroup& /*group*/,
@@ -177,6 +185,15 @@ class Emulated final : public StageCompute {
     float value = 0;
     int step = -1;  // of its last update
   };
+  // What an update uses up.
+  struct Kept {
+    float gradient = 0;
+    Tied tied;
+  };
+
+  [[nodiscard]] Stamp stamp_of(const Work& work) const {
+    return {work.stage, work.micro, work.part, work.step, updates_[work.stage]};
+  }
 
   [[nodiscard]] bool is_last(int stage) const {
     return stage + 1 == schedule_.stages();
@@ -188,7 +205,8 @@ class Emulated final : public StageCompute {
   void check_stash(const Work& work, Stash& stash) const {
     const Stamp& stamp = dynamic_cast<EmulatedStash&>(stash).stamp;
     CHIMERA_CHECK(stamp.stage == work.stage && stamp.micro == work.micro &&
-                      stamp.step == work.step,
+                      stamp.step == work.step &&
+                      stamp.updates == updates_[work.stage],
                   "a backward was given another one's stash");
   }
 
@@ -253,6 +271,8 @@ class Emulated final : public StageCompute {
   const Schedule& schedule_;
   std::vector<EmulatedStage> stages_;
   std::map<int, std::vector<float>> gradients_;  // by stage
+  std::map<int, Kept> kept_;                     // by stage
+  std::vector<int> updates_;                     // [stage]; see Stamp
   Tied tied_;
 };
 

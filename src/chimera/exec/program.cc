@@ -105,6 +105,10 @@ Program::Program(const Schedule& schedule, int rank)
 
 void Program::note_list() {
   vote_gates_update_ = vote_gates_updates(list());
+  const auto verdict =
+      std::find_if(list().begin(), list().end(),
+                   [](const Action& action) { return action.op == Op::kV; });
+  verdict_position_ = static_cast<size_t>(verdict - list().begin());
   for (const Action& action : list()) {
     // An asynchronous update that is not of one micro-batch is 2BW's.
     if (action.op == Op::kU && action.micro == kNone) {

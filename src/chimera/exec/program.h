@@ -53,8 +53,14 @@ class Program {
 
   // Rounds after the last step's own that drain work in flight.
   [[nodiscard]] int closing_rounds() const { return closing_rounds_; }
-  // Updates after the vote in the list wait for it.
+  // The vote decides about updates: they stand after it in the list.
   [[nodiscard]] bool vote_gates_update() const { return vote_gates_update_; }
+  // Position of V in the list, the end of the list if there is none. With V,
+  // updates do not wait for the vote that decides about them.
+  [[nodiscard]] size_t verdict_position() const { return verdict_position_; }
+  [[nodiscard]] bool has_late_vote() const {
+    return verdict_position_ < list().size();
+  }
   // Forwards use the weights one update behind (PipeDream-2BW).
   [[nodiscard]] bool is_double_buffered() const { return double_buffered_; }
   [[nodiscard]] bool is_recomputed(int stage, int micro) const {
@@ -87,6 +93,7 @@ class Program {
   MicroIndex index_;
   int closing_rounds_ = 0;
   bool vote_gates_update_ = false;
+  size_t verdict_position_ = 0;
   bool double_buffered_ = false;
   std::vector<bool> recomputed_;             // [cell]
   std::vector<std::vector<int>> members_;    // [group], ranks

@@ -29,6 +29,8 @@ const char* deed(Op op) {
       return "gradient sum";
     case Op::kN:
       return "vote";
+    case Op::kV:
+      return "wait for the vote";
   }
   return "";
 }

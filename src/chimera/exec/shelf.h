@@ -31,6 +31,7 @@ class Shelf {
     return thing;
   }
 
+  void clear() { items_.clear(); }
   [[nodiscard]] bool empty() const { return items_.empty(); }
 
  private:

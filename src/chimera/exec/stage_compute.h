@@ -64,6 +64,9 @@ struct UpdateOrder {
   bool keep_current = false;
   // The step's vote, where the update waits for it; else null.
   const Ballot* vote = nullptr;
+  // The vote decides about the update and is not known yet: undo_update may
+  // follow.
+  bool is_provisional = false;
 };
 
 // What to save of a stage: this rank's share, so that all holders together
@@ -119,6 +122,19 @@ class StageCompute {
   // Returns `current` itself, changed, or a new version.
   [[nodiscard]] virtual WeightsPtr update(const UpdateOrder& order,
                                           const WeightsPtr& current) = 0;
+
+  // Whether a provisional update is the one that `vote` asks for. The same on
+  // every rank.
+  [[nodiscard]] virtual bool confirms(const Ballot& /*vote*/) const {
+    return true;
+  }
+  // Takes back the last update of `stage`, a provisional one that returned
+  // `weights`. REQUIRES: no backward has run since. ENSURES: `weights`, all
+  // state and the gradient are what they were before it, bit for bit.
+  virtual void undo_update(int /*stage*/, const WeightsPtr& /*weights*/) {}
+  // Forgets what forwards of training step `step` have left beside their
+  // results: they run again, or never.
+  virtual void forget_forwards(int /*step*/) {}
 
   // Where each rank has updated only its shard of what `group` shares: the
   // weights that the ranks now gather from each other. Asked after `stage`'s

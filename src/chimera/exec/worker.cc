@@ -1,7 +1,6 @@
 #include "chimera/exec/worker.h"
 
 #include <algorithm>
-#include <type_traits>
 
 #include "chimera/base/check.h"
 #include "chimera/exec/progress.h"
@@ -43,19 +42,23 @@ void Worker::run_rounds() {
   for (int round = stretch_.first;
        round < stretch_.end + program_->closing_rounds(); ++round) {
     recorder_.begin_round(round);
-    for (size_t at = 0; at < list.size(); ++at) {
-      const int step = round + list[at].step;
-      if (step < stretch_.first || step >= stretch_.end) continue;
-      const int position =
-          stretch_.training ? static_cast<int>(at) : stretch_.after;
-      transport_.report_progress(encode(
-          {.step = step, .position = position, .training = stretch_.training}));
-      if (options_.flight != nullptr) options_.flight->begin(list[at], step);
-      perform(list[at], step);
-    }
+    for (size_t at = 0; at < list.size(); ++at) run_action(at, round);
   }
   if (open_vote_) read_vote();
   finish_gathers([](const OpenGather&) { return true; });
+}
+
+void Worker::run_action(size_t position, int round) {
+  const Action& action = program_->list()[position];
+  const int step = round + action.step;
+  if (step < stretch_.first || step >= stretch_.end) return;
+  transport_.report_progress(
+      encode({.step = step,
+              .position = stretch_.training ? static_cast<int>(position)
+                                            : stretch_.after,
+              .training = stretch_.training}));
+  if (options_.flight != nullptr) options_.flight->begin(action, step);
+  perform(action, step);
 }
 
 void Worker::perform(const Action& action, int step) {
@@ -80,23 +83,8 @@ void Worker::perform(const Action& action, int step) {
       return start_sum(action, step);
     case Op::kN:
       return start_vote(step);
-  }
-}
-
-template <class Compute>
-auto Worker::timed(const Action& action, int step, int version,
-                   const Compute& compute) {
-  const Clock::time_point start = Clock::now();
-  const auto record = [&] {
-    recorder_.compute(action, step, {start, Clock::now()}, version);
-  };
-  if constexpr (std::is_void_v<decltype(compute())>) {
-    compute();
-    record();
-  } else {
-    auto result = compute();
-    record();
-    return result;
+    case Op::kV:
+      return settle_updates(step);
   }
 }
 
@@ -163,7 +151,8 @@ void Worker::update(const Action& action, int step) {
                 .step = step,
                 .channel = stretch_.channel()});
   }
-  const bool gated = program_->vote_gates_update();
+  const bool is_late = program_->has_late_vote();
+  const bool gated = program_->vote_gates_update() && !is_late;
   if (gated && open_vote_) read_vote();
   // Shards of the stage's last update, if no forward has needed them since.
   finish_gathers(
@@ -175,12 +164,14 @@ void Worker::update(const Action& action, int step) {
                           .step = step,
                           .micro = action.micro,
                           .keep_current = versions.newest.use_count() > 1,
-                          .vote = gated ? &vote_ : nullptr};
+                          .vote = gated ? &vote_ : nullptr,
+                          .is_provisional = is_late};
   versions.newest = timed(action, step, versions.number, [&] {
     return compute_.update(order, versions.newest);
   });
   ++versions.number;
-  gather_shards(action, step);
+  versions.is_provisional = is_late;
+  gather_shards(action, step, std::max(action.micro, 0));
 }
 
 const WeightsPtr& Worker::weights(int stage) { return versions(stage).newest; }
@@ -229,19 +220,6 @@ std::vector<StatePiece> Worker::state(const Program& program, int lost) {
     pieces.insert(pieces.end(), more.begin(), more.end());
   }
   return pieces;
-}
-
-void Worker::finish_updates(const Program& program, int steps,
-                            const Ballot& vote) {
-  CHIMERA_CHECK(program.vote_gates_update(), "nobody knows who has updated");
-  for (const int stage : program.stages()) {
-    Versions& versions = this->versions(stage);
-    if (versions.number == steps) continue;
-    CHIMERA_CHECK_EQ(versions.number, steps - 1);
-    versions.newest = compute_.update(
-        {.stage = stage, .step = steps - 1, .vote = &vote}, versions.newest);
-    versions.number = steps;
-  }
 }
 
 void Worker::count_held(int change) {

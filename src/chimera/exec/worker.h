@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "chimera/comm/comm_error.h"
@@ -29,7 +30,7 @@ struct VoteResult {
 struct WorkerOptions {
   RecorderOptions recorder = {};
   // Called when the result of a step's vote has been read: in the same step if
-  // updates wait for it, else during the next step.
+  // updates wait for it, else during the next step (at V, or at N).
   std::function<void(const VoteResult& result)> on_vote = {};
   // Called once per step to add to this rank's ballot.
   std::function<void(Ballot& ballot)> on_ballot = {};
@@ -71,12 +72,13 @@ class Worker {
                                               int lost = kNone);
 
   // After a failure: the number of steps whose votes this rank has read, and
-  // the last vote. If updates wait for the vote, all ranks had completed the
-  // all-reduces of these steps.
+  // the last vote. If the vote decides about updates, all ranks had completed
+  // the all-reduces of these steps.
   [[nodiscard]] int votes_read() const { return votes_read_; }
   [[nodiscard]] const Ballot& last_vote() const { return vote_; }
-  // After a failure: applies missing updates, so that all stages are in the
-  // state after `steps` steps. `vote` is that of the last of them. REQUIRES:
+  // After a failure: applies missing updates, and undoes provisional ones that
+  // the vote did not confirm, so that all stages are in the state after `steps`
+  // steps. `vote` is that of the last of them. REQUIRES:
   // the failure happened in step `steps` or later.
   void finish_updates(const Program& program, int steps, const Ballot& vote);
 
@@ -93,8 +95,9 @@ class Worker {
   };
   struct Versions {
     WeightsPtr newest;
-    WeightsPtr previous;  // set if forwards use weights one update old
-    int number = 0;       // updates seen by `newest`
+    WeightsPtr previous;          // set if forwards use weights one update old
+    int number = 0;               // updates seen by `newest`
+    bool is_provisional = false;  // the last of them, until its vote is read
   };
   struct OpenSum {
     CollectiveId id;
@@ -106,12 +109,13 @@ class Worker {
   };
 
   void run_rounds();
+  void run_action(size_t position, int round);
   void perform(const Action& action, int step);
   void forward(const Action& action, int step);
   void recompute(const Action& action, int step);
   void backward(const Action& action, int step);
   void update(const Action& action, int step);
-  void gather_shards(const Action& action, int step);
+  void gather_shards(const Action& action, int step, int number);
   void finish_gathers(
       const std::function<bool(const OpenGather& gather)>& is_needed);
   void send(const Action& action, int step);
@@ -120,6 +124,10 @@ class Worker {
   void finish_sum(const CollectiveId& id);
   void start_vote(int step);
   void read_vote();
+  void settle_updates(int step);
+  void redo_update(const Action& action, int step);
+  void drop_forwards(int step);
+  void drop_message(const Action& post, int step);
 
   [[nodiscard]] PayloadPtr input_of(const Action& action, int step);
   [[nodiscard]] WeightsPtr weights_for(const Action& action, int step,
@@ -131,7 +139,20 @@ class Worker {
   // Runs `compute` and records the time it takes.
   template <class Compute>
   auto timed(const Action& action, int step, int version,
-             const Compute& compute);
+             const Compute& compute) {
+    const Clock::time_point start = Clock::now();
+    const auto record = [&] {
+      recorder_.compute(action, step, {start, Clock::now()}, version);
+    };
+    if constexpr (std::is_void_v<decltype(compute())>) {
+      compute();
+      record();
+    } else {
+      auto result = compute();
+      record();
+      return result;
+    }
+  }
   // Runs `wait`; describes a missed deadline in terms of the schedule.
   template <class Wait>
   auto waiting(const Action& action, int step, const char* what,

@@ -1,4 +1,4 @@
-// A worker's communication: messages, all-reduces, all-gathers, the vote.
+// A worker's communication: messages, all-reduces, all-gathers.
 #include <algorithm>
 
 #include "chimera/exec/progress.h"
@@ -73,37 +73,7 @@ void Worker::finish_sum(const CollectiveId& id) {
   open_sums_.erase(sum);
 }
 
-void Worker::start_vote(int step) {
-  while (!open_sums_.empty()) finish_sum(open_sums_.front().id);
-  if (open_vote_) read_vote();
-  Ballot ballot = compute_.ballot(step, stretch_.training);
-  // Requests to stop are left to training steps: an evaluation always finishes.
-  if (stretch_.training && options_.on_ballot) options_.on_ballot(ballot);
-  ballot.busy_s = recorder_.take_busy_s();
-  open_vote_ = step;
-  vote_started_ = Clock::now();
-  transport_.start_vote({step, stretch_.channel()}, ballot);
-}
-
-// Every rank reads the vote at the same place of its list, so all stop after
-// the same step: this one if updates wait for the vote, else the next one,
-// which is already running.
-void Worker::read_vote() {
-  const int step = *open_vote_;
-  open_vote_.reset();
-  vote_ = waiting({.op = Op::kN}, step, "the vote of all workers", [&] {
-    return transport_.wait_vote({step, stretch_.channel()});
-  });
-  recorder_.vote(step, {vote_started_, Clock::now()});
-  if (stretch_.training) votes_read_ = step + 1;
-  if (vote_.stop > 0) {
-    const int last = program_->vote_gates_update() ? step : step + 1;
-    stretch_.end = std::min(stretch_.end, last + 1);
-  }
-  if (options_.on_vote) options_.on_vote({step, vote_, vote_started_});
-}
-
-void Worker::gather_shards(const Action& action, int step) {
+void Worker::gather_shards(const Action& action, int step, int number) {
   for (const int group : program_->groups_of(action.stage)) {
     const NumberBuffer buffer = compute_.updated_shards(
         program_->schedule().groups[group], action.stage);
@@ -111,7 +81,7 @@ void Worker::gather_shards(const Action& action, int step) {
     if (buffer.count == 0 || members.size() == 1) continue;
     const CollectiveId id{.kind = CollectiveId::Kind::kAllGather,
                           .group = group,
-                          .number = std::max(action.micro, 0),
+                          .number = number,
                           .step = step,
                           .channel = stretch_.channel()};
     transport_.start_collective(id, members, buffer);

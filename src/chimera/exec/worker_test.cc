@@ -36,6 +36,8 @@ class Meddler final : public StageCompute {
   std::function<void(const Work&)> before_forward;
   std::function<void(const UpdateOrder&)> before_update;
   std::function<void(Ballot&, int step)> on_ballot;
+  std::set<int> refused;         // steps whose updates the vote changes
+  int undone = 0;                // updates
   std::size_t shard_floats = 0;  // gathered after every update
   std::vector<const Ballot*> votes_seen;
 
@@ -74,6 +76,14 @@ class Meddler final : public StageCompute {
     (void)inner_->update(order, current);
     return current;
   }
+  // The vote of step k carries k as its loss: 4 ranks add up their part.
+  bool confirms(const Ballot& vote) const override {
+    return !refused.contains(static_cast<int>(vote.loss) / 4);
+  }
+  void undo_update(int stage, const WeightsPtr& weights) override {
+    ++undone;
+    inner_->undo_update(stage, weights);
+  }
   NumberBuffer updated_shards(const SumGroup& group, int stage) override {
     // Tied weights are updated with the first stage.
     if (is_tied(group) && stage > 0) return {};
@@ -84,6 +94,7 @@ class Meddler final : public StageCompute {
   }
   Ballot ballot(int step, bool training) override {
     Ballot ballot = inner_->ballot(step, training);
+    ballot.loss = step;
     if (on_ballot) on_ballot(ballot, step);
     return ballot;
   }
@@ -132,7 +143,9 @@ class GatherWatch final : public Transport {
   void start_vote(const VoteId& id, const Ballot& ballot) override {
     inner_.start_vote(id, ballot);
   }
-  Ballot wait_vote(const VoteId& id) override { return inner_.wait_vote(id); }
+  CountedVote wait_vote(const VoteId& id) override {
+    return inner_.wait_vote(id);
+  }
   void report_progress(std::uint64_t progress) override {
     inner_.report_progress(progress);
   }
@@ -274,9 +287,74 @@ TEST(Worker, AllStopAfterTheSameStep) {
               std::vector<int>(4, 4))
         << scheme;
   }
-  EXPECT_EQ(run(lowered("chimera", {.vote_gates_update = true}),
-                {.meddle = stop_in_step_2}),
-            std::vector<int>(4, 3));
+  for (const bool late : {false, true}) {
+    const Schedule schedule =
+        lowered("chimera", {.vote_gates_update = true, .late_vote = late});
+    EXPECT_EQ(run(schedule, {.meddle = stop_in_step_2}), std::vector<int>(4, 3))
+        << late;
+  }
+}
+
+// Emulated stages check that nothing of a forward that was undone is used: the
+// results of forwards carry how many updates their stage has seen.
+TEST(Worker, ALateVoteUndoesAndRepeats) {
+  for (const char* scheme :
+       {"chimera", "1f1b", "gpipe", "interleaved", "zb-v", "planned"}) {
+    const Schedule schedule = lowered(scheme, {.recompute = true,
+                                               .tied = true,
+                                               .vote_gates_update = true,
+                                               .late_vote = true});
+    std::size_t before_verdict = 0;  // forwards, of all workers
+    std::size_t stages_held = 0;
+    for (const ActionList& list : schedule.actions) {
+      for (const Action& action : list) {
+        if (action.op == Op::kV) break;
+        before_verdict += action.op == Op::kF ? 1 : 0;
+      }
+      stages_held += std::count_if(
+          list.begin(), list.end(),
+          [](const Action& action) { return action.op == Op::kU; });
+    }
+    ASSERT_GT(before_verdict, 0) << scheme;
+    std::atomic<std::size_t> forwards = 0;
+    std::atomic<std::size_t> undone = 0;
+    // In the first step, in two that follow each other, and in the last, after
+    // which no forward has begun.
+    const std::set<int> refused = {0, 2, 3, 5};
+    run_workers(
+        {.ranks = 4},
+        [&](int) {
+          auto compute = std::make_unique<Meddler>(schedule);
+          compute->refused = refused;
+          // Meddlers gather a tied weight where all its holders have stage 0.
+          compute->shard_floats = schedule.pipes() > 1 ? 64 : 0;
+          compute->before_forward = [&](const Work&) { ++forwards; };
+          return compute;
+        },
+        [&](Transport& transport, StageCompute& compute) {
+          Worker worker(transport, compute, {});
+          worker.run(Program(schedule, transport.rank()), {.end = 6});
+          undone += dynamic_cast<Meddler&>(compute).undone;
+        });
+    EXPECT_EQ(undone, refused.size() * stages_held) << scheme;
+    EXPECT_EQ(forwards,
+              6 * schedule.stages() * schedule.micros + 3 * before_verdict)
+        << scheme;
+  }
+}
+
+// A stop and a change at once: the step under way is dropped, not repeated.
+TEST(Worker, ALateVoteMayUndoAndStop) {
+  const Schedule schedule =
+      lowered("chimera", {.vote_gates_update = true, .late_vote = true});
+  const auto meddle = [](Meddler& compute, int rank) {
+    compute.refused = {2};
+    if (rank != 3) return;
+    compute.on_ballot = [](Ballot& ballot, int step) {
+      if (step == 2) ballot.stop = 1;
+    };
+  };
+  EXPECT_EQ(run(schedule, {.meddle = meddle}), std::vector<int>(4, 3));
 }
 
 TEST(Worker, UpdatesSeeTheVoteExactlyIfItGatesThem) {

@@ -64,8 +64,8 @@ class MpiRank final : public MpiTransport {
     engine_.ask(StartVote{id, ballot});
   }
 
-  Ballot wait_vote(const VoteId& id) override {
-    const std::optional<Ballot> result =
+  CountedVote wait_vote(const VoteId& id) override {
+    const std::optional<CountedVote> result =
         waiting([&] { return mailbox_.take_vote(id, deadline()); });
     if (!result) fail("a vote did not complete", missing(std::nullopt));
     return *result;

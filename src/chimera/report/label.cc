@@ -21,10 +21,19 @@ std::string event_label(const Action& action, bool halves) {
 }
 
 std::string_view op_words(Op op, bool halves) {
-  static constexpr std::string_view kWords[kNumOps] = {
-      "forward", "backward",  "input gradient", "weight gradient",
-      "update",  "recompute", "receive",        "receive",
-      "send",    "send",      "gradient sum",   "vote"};
+  static constexpr std::string_view kWords[kNumOps] = {"forward",
+                                                       "backward",
+                                                       "input gradient",
+                                                       "weight gradient",
+                                                       "update",
+                                                       "recompute",
+                                                       "receive",
+                                                       "receive",
+                                                       "send",
+                                                       "send",
+                                                       "gradient sum",
+                                                       "vote",
+                                                       "wait for the vote"};
   if (halves && op == Op::kB) return "half backward";
   return kWords[static_cast<int>(op)];
 }

@@ -14,7 +14,7 @@ enum class Op : std::uint8_t {
   kI,  // input-gradient half of the backward
   kW,  // weight-gradient half of the backward
   // Update of a stage's weights: waits for the sums of its groups, and for the
-  // vote if N stands before it in its list.
+  // vote if N stands before it in its list and the list has no V.
   kU,
   // Added by lowering:
   kR,   // recompute a forward; needs no gradient, so it may run early
@@ -24,8 +24,12 @@ enum class Op : std::uint8_t {
   kSB,  // send a gradient; may block until the receive is posted
   kG,   // start the gradient sum of a group
   kN,   // start the step's vote once this worker's sums are complete
+  // Wait for the vote of the step before (its step is -1). If the vote asks for
+  // another update, undo that step's updates, apply them again as voted, and
+  // run the actions before V again.
+  kV,
 };
-inline constexpr int kNumOps = 12;
+inline constexpr int kNumOps = 13;
 
 inline constexpr int kNone = -1;
 
@@ -65,6 +69,10 @@ struct Action {
 }
 [[nodiscard]] constexpr bool is_message(Op op) {
   return is_receive(op) || is_send(op);
+}
+// True if the op concerns the whole step, not a stage of a pipe.
+[[nodiscard]] constexpr bool is_vote(Op op) {
+  return op == Op::kN || op == Op::kV;
 }
 // True if the op occupies its worker for some time.
 [[nodiscard]] constexpr bool is_compute(Op op) {

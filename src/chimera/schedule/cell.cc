@@ -84,7 +84,7 @@ std::optional<Action> parse_cell(std::string_view text) {
   (action.op == Op::kG ? action.group : action.stage) = number;
   action.micro = reader.number();
   action.part = static_cast<std::uint8_t>(reader.marked('.', 0, 255));
-  const bool has_pipe = action.op != Op::kG && action.op != Op::kN;
+  const bool has_pipe = action.op != Op::kG && !is_vote(action.op);
   action.pipe = reader.marked('@', has_pipe ? 0 : kNone);
   if (is_message(action.op)) {
     action.peer = reader.marked(is_send(action.op) ? '>' : '<', kNone);

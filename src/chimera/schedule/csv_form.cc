@@ -124,7 +124,8 @@ class CsvInference {
       for (const Action& action : list) {
         const bool update = action.op == Op::kU;
         every_micro = every_micro || (update && action.micro != kNone);
-        asynchronous = asynchronous || action.step < 0 || (update && !lowered);
+        const bool lags = action.step < 0 && action.op != Op::kV;
+        asynchronous = asynchronous || lags || (update && !lowered);
       }
     }
     if (every_micro) {

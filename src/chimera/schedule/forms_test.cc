@@ -27,6 +27,8 @@ std::vector<Schedule> samples() {
                                            .recompute = true,
                                            .tied = scheme.is_synchronous(),
                                            .vote_gates_update = true}));
+      schedules.push_back(
+          lower(schedule, {.vote_gates_update = true, .late_vote = true}));
     }
   }
   schedules.push_back(lower(make_schedule({.scheme = "chimera",
@@ -128,7 +130,7 @@ TEST(Forms, ErrorsOfOneLineAreBounded) {
 TEST(Cell, WritesAndReadsEveryField) {
   for (const char* text :
        {"0F0", "3B2@1", "3B2.1@1", "1RF0<0", "0SF0>1", "2SB7.1@3>0~2", "2G",
-        "2G5~1", "3U", "3U4@1", "0B1~3", "N"}) {
+        "2G5~1", "3U", "3U4@1", "0B1~3", "N", "V~1"}) {
     const std::optional<Action> action = parse_cell(text);
     ASSERT_TRUE(action) << text;
     EXPECT_EQ(to_cell(*action), text);

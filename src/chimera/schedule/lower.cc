@@ -32,7 +32,15 @@ class Lowering {
   }
 
   Schedule run() {
-    for (const Place& place : times_.order) emit(place);
+    bool is_vote_open =
+        options_.vote_gates_update && options_.late_vote && !asynchronous_;
+    for (const Place& place : times_.order) {
+      if (is_vote_open && is_backward(action_at(place).op)) {
+        emit_verdicts();
+        is_vote_open = false;
+      }
+      emit(place);
+    }
     if (asynchronous_) {
       for (ActionList& list : lowered_.actions) list.push_back({.op = Op::kN});
     } else {
@@ -42,8 +50,21 @@ class Lowering {
   }
 
  private:
+  [[nodiscard]] const Action& action_at(const Place& place) const {
+    return source_.actions[place.worker][place.position];
+  }
+
+  // Emits V to all workers at one place of the global order. What stands before
+  // it is then a consistent cut: a message is sent and posted before V on both
+  // ends, or after V on both.
+  void emit_verdicts() {
+    for (ActionList& list : lowered_.actions) {
+      list.push_back({.op = Op::kV, .step = -1});
+    }
+  }
+
   void emit(const Place& place) {
-    const Action& action = source_.actions[place.worker][place.position];
+    const Action& action = action_at(place);
     ActionList& list = lowered_.actions[place.worker];
     if (options_.recompute && gives_gradient(action.op)) {
       emit_recompute(action, list);

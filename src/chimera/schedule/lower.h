@@ -39,9 +39,12 @@ struct LowerOptions {
   // True: the first and the last stage share a weight (tied embeddings), which
   // is summed by one more group.
   bool tied = false;
-  // True: updates wait for the vote (clipping, skip on NaN, recovery), and N
-  // stands before them in the lists. False: N stands after them.
+  // True: the vote decides about updates (clipping, skip on NaN, recovery), and
+  // N stands before them in the lists. False: N stands after them.
   bool vote_gates_update = false;
+  // True: if the vote decides about updates, they do not wait for it. V in the
+  // next step does, which stands before the first backward of all workers.
+  bool late_vote = false;
   // Costs for the as-soon-as-possible pass that orders posts and finds idle
   // time; null: unit costs (F = I = W = 1).
   const Costs* costs = nullptr;

@@ -112,6 +112,17 @@ TEST(Lower, GatedVoteStandsBeforeUpdates) {
   EXPECT_TRUE(cells(gated.actions[0]).ends_with("1G 0G N 1U@1 0U"));
 }
 
+TEST(Lower, LateVoteIsReadBeforeTheFirstBackward) {
+  const Schedule late =
+      lower(chimera_of(2, 2), {.vote_gates_update = true, .late_vote = true});
+  EXPECT_EQ(cells(late.actions[0]),
+            "1RF1@1<1 0F0 0SF0>1 1F1@1 V~1 1B1@1 1SB1@1>1 0RB0<1 0B0 1G 0G N "
+            "1U@1 0U");
+  // Without a vote that decides about updates there is nothing to wait for.
+  EXPECT_EQ(lower(chimera_of(2, 2), {.late_vote = true}),
+            lower(chimera_of(2, 2)));
+}
+
 TEST(Lower, RecomputesOnceBeforeTheFirstPart) {
   const Schedule lowered = lower(make_schedule({.scheme = "chimera",
                                                 .depth = 2,
@@ -134,12 +145,14 @@ TEST(Lower, EveryOptionValidates) {
                          .width = width})
               .value();
       for (const Sync sync : {Sync::kEagerOpt, Sync::kEager, Sync::kEnd}) {
-        for (const bool on : {false, true}) {
+        for (const int level : {0, 1, 2}) {
+          const bool on = level > 0;
           const Schedule lowered =
               lower(schedule, {.sync = sync,
                                .recompute = on,
                                .tied = on && scheme.is_synchronous(),
-                               .vote_gates_update = on});
+                               .vote_gates_update = on,
+                               .late_vote = level > 1});
           const std::vector<Violation> violations = validate(lowered);
           EXPECT_TRUE(violations.empty())
               << scheme.name << ": " << to_string(to_diagnostic(violations[0]));

@@ -6,7 +6,7 @@ namespace chimera {
 
 std::string_view op_name(Op op) {
   static constexpr std::string_view kNames[kNumOps] = {
-      "F", "B", "I", "W", "U", "R", "RF", "RB", "SF", "SB", "G", "N"};
+      "F", "B", "I", "W", "U", "R", "RF", "RB", "SF", "SB", "G", "N", "V"};
   return kNames[static_cast<int>(op)];
 }
 
@@ -30,6 +30,11 @@ bool vote_gates_updates(const ActionList& list) {
                    [](const Action& action) { return action.op == Op::kN; });
   return std::any_of(vote, list.end(),
                      [](const Action& action) { return action.op == Op::kU; });
+}
+
+bool has_late_vote(const ActionList& list) {
+  return std::any_of(list.begin(), list.end(),
+                     [](const Action& action) { return action.op == Op::kV; });
 }
 
 size_t num_actions(const Schedule& schedule) {

@@ -93,9 +93,13 @@ inline constexpr int kMostCopies = 1 << 20;
 // True if the group sums the weight that the first and the last stage share.
 [[nodiscard]] bool is_tied(const SumGroup& group);
 
-// True if the updates of a lowered list wait for the vote: N stands before
-// them.
+// True if the vote decides about the updates of a lowered list: N stands before
+// them. They wait for it, unless the vote is late.
 [[nodiscard]] bool vote_gates_updates(const ActionList& list);
+
+// True if the updates of a lowered list are applied before the vote is known,
+// and V in the next step's round settles them.
+[[nodiscard]] bool has_late_vote(const ActionList& list);
 
 [[nodiscard]] size_t num_actions(const Schedule& schedule);
 

@@ -97,6 +97,7 @@ std::vector<Violation> validate(const Schedule& schedule,
     rules.check_messages();
     rules.check_sums();
     rules.check_votes();
+    rules.check_verdicts();
   }
   rules.check_updates();
   rules.check_cycles();

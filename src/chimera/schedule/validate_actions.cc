@@ -19,6 +19,7 @@ Rules::Rules(const Schedule& schedule, std::vector<Violation>& violations)
       sum_at_(schedule.workers()),
       updates_at_(schedule.workers()),
       vote_at_(schedule.workers(), kNone),
+      verdict_at_(schedule.workers(), kNone),
       bad_(num_actions(schedule), false) {
   int node = 0;
   for (const ActionList& list : schedule.actions) {
@@ -97,8 +98,18 @@ std::string Rules::group_field_error(const Action& action) const {
   return {};
 }
 
+std::string Rules::verdict_field_error(const Action& action) const {
+  if (asynchronous_) return "an asynchronous update is never undone";
+  if (action.step != -1) return "waits for the vote of the step before: ~1";
+  if (action.micro != kNone || action.peer != kNone || action.group != kNone) {
+    return "a vote has neither micro-batch, peer nor group";
+  }
+  return group_field_error(action);
+}
+
 // The mistake in a single action's fields; empty if there is none.
 std::string Rules::field_error(const Action& action) const {
+  if (action.op == Op::kV) return verdict_field_error(action);
   if (action.step > 0 || (action.step < 0 && !asynchronous_)) {
     return "a step of " + std::to_string(action.step) +
            (action.step > 0 ? " lies in the future"
@@ -158,8 +169,8 @@ void Rules::check_actions() {
 void Rules::file_action(int node) {
   const Action& action = at(node);
   const int worker = where(node).worker;
-  if (action.op == Op::kN) {
-    claim(vote_at_[worker], node);
+  if (is_vote(action.op)) {
+    claim((action.op == Op::kN ? vote_at_ : verdict_at_)[worker], node);
     return;
   }
   if (action.op == Op::kG) {

@@ -67,6 +67,7 @@ void Rules::check_message(const Message& message, Op send_op, Op post_op) {
                name(maker));
     return;
   }
+  check_same_side(send, post);
   needs(maker, send, "the compute whose result it sends");
   needs(post, consumer, "the post of its receive");
   // A send may block until its receive is posted.

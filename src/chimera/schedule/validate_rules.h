@@ -29,6 +29,7 @@ class Rules {
   void check_updates();
   void check_asynchronous_updates();
   void check_votes();
+  void check_verdicts();
   void check_cycles();
   void count_unreported();
 
@@ -64,6 +65,7 @@ class Rules {
   // Parts of check_actions.
   [[nodiscard]] std::string field_error(const Action& action) const;
   [[nodiscard]] std::string group_field_error(const Action& action) const;
+  [[nodiscard]] std::string verdict_field_error(const Action& action) const;
   [[nodiscard]] bool belongs_to_kind(const Action& action) const;
   void file_action(int node);
   void file_micro_action(int node);
@@ -98,6 +100,8 @@ class Rules {
   void check_group_holders(const SumGroup& group);
   void order_sums(int worker);
   void check_vote_place();
+  void check_verdict(int worker);
+  void check_same_side(int send, int post);
   void check_update(int worker, int stage, int node);
   void check_stage_sequence(int worker, int stage,
                             const std::vector<int>& nodes);
@@ -123,6 +127,7 @@ class Rules {
   std::vector<std::map<SumKey, int>> sum_at_;                // [worker]
   std::vector<std::map<int, std::vector<int>>> updates_at_;  // [worker][stage]
   std::vector<int> vote_at_;                                 // [worker]
+  std::vector<int> verdict_at_;                              // [worker]: V
   std::vector<std::vector<int>> groups_of_;                  // [stage]
   std::vector<std::set<int>> holders_;                       // [group]
   // node "the sum is complete" in the wait graph

@@ -267,7 +267,8 @@ void Rules::check_update(int worker, int stage, int node) {
     }
   }
   const int vote = vote_at_[worker];
-  if (vote != kNone && !bad_[vote] && vote < node) {
+  const bool is_late = verdict_at_[worker] != kNone;
+  if (vote != kNone && !bad_[vote] && vote < node && !is_late) {
     graph_.add_wait(vote_node_, node);
   }
 }

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "chimera/schedule/forms.h"
 #include "chimera/schedule/lower.h"
 #include "chimera/schedule/scheme.h"
@@ -202,6 +205,61 @@ TEST(Validate, KeepsListsShort) {
       make_schedule({.scheme = "gpipe", .depth = 4, .micros = 200}).value();
   for (Action& action : schedule.actions[0]) action.micro = 0;
   EXPECT_LE(validate(schedule).size(), 300u);
+}
+
+// Worker 0's list is changed by `change`; V and its neighbours are found by op.
+std::vector<std::string> reasons_of_late(
+    const std::function<void(ActionList& list)>& change) {
+  Schedule schedule = lower(
+      make_schedule({.scheme = "chimera", .depth = 2, .micros = 2}).value(),
+      {.vote_gates_update = true, .late_vote = true});
+  EXPECT_THAT(reasons(schedule), IsEmpty());
+  change(schedule.actions[0]);
+  return reasons(schedule);
+}
+
+ActionList::iterator find_op(ActionList& list, Op op) {
+  return std::find_if(list.begin(), list.end(),
+                      [op](const Action& action) { return action.op == op; });
+}
+
+TEST(Validate, ALateVoteStandsOnEveryWorker) {
+  EXPECT_THAT(reasons_of_late(
+                  [](ActionList& list) { list.erase(find_op(list, Op::kV)); }),
+              ElementsAre(HasSubstr("E307] worker 0: V is missing, which other "
+                                    "workers have")));
+  EXPECT_THAT(reasons_of_late(
+                  [](ActionList& list) { find_op(list, Op::kV)->step = 0; }),
+              Contains(HasSubstr("E301] worker 0, action 4 (V): waits for the "
+                                 "vote of the step before: ~1")));
+}
+
+TEST(Validate, ALateVoteFindsTheGradientsOfTheStepBefore) {
+  EXPECT_THAT(reasons_of_late([](ActionList& list) {
+                const auto verdict = find_op(list, Op::kV);
+                std::rotate(verdict, verdict + 1, find_op(list, Op::kB) + 1);
+              }),
+              ElementsAre(HasSubstr("(1B1@1): stands before V, which may need "
+                                    "the gradients of the step before")));
+}
+
+TEST(Validate, NoMessageCrossesALateVote) {
+  EXPECT_THAT(reasons_of_late([](ActionList& list) {
+                const auto verdict = find_op(list, Op::kV);
+                std::rotate(list.begin(), verdict, verdict + 1);
+              }),
+              ElementsAre(HasSubstr("(0SF0>1): stands behind V, and the post "
+                                    "of its receive does not: 1RF0<0"),
+                          HasSubstr("(0SF1@1>0): stands before V")));
+}
+
+TEST(Validate, ALateVoteDecidesAboutUpdates) {
+  EXPECT_THAT(reasons_of_late([](ActionList& list) {
+                const auto vote = find_op(list, Op::kN);
+                std::rotate(vote, vote + 1, list.end());
+              }),
+              Contains(HasSubstr("(V~1): needs a vote that stands before the "
+                                 "updates")));
 }
 
 }  // namespace

@@ -174,6 +174,42 @@ TEST(Simulate, GatedUpdatesWaitForTheVote) {
   EXPECT_EQ(gated, open + 2 * 2 * 0.25);
 }
 
+// A late vote is known before the forwards that it waits behind have run, and
+// costs nothing, where updates that wait cost zb-v the overlap of its steps.
+TEST(Simulate, ALateVoteCostsNothing) {
+  for (const Scheme& scheme : schemes()) {
+    if (!scheme.is_synchronous()) continue;
+    const Schedule schedule =
+        make({.scheme = std::string(scheme.name), .depth = 8, .micros = 16});
+    const Costs costs = uniform_costs(schedule, {.update = 0.5});
+    const auto period = [&](const LowerOptions& options) {
+      return simulate(lower(schedule, options), costs, {.steps = 5}).period;
+    };
+    const double open = period({});
+    EXPECT_EQ(period({.vote_gates_update = true, .late_vote = true}), open)
+        << scheme.name;
+    if (scheme.name != "zb-v") continue;
+    EXPECT_GT(period({.vote_gates_update = true}), open + 1);
+  }
+}
+
+// Two copies of one worker, whose vote takes longer than its one forward.
+TEST(Simulate, WhatFollowsALateVoteWaitsForIt) {
+  const Schedule schedule =
+      make({.scheme = "gpipe", .depth = 1, .micros = 1, .width = 2});
+  const Costs costs = uniform_costs(schedule, {.latency = 2});
+  const Schedule late =
+      lower(schedule, {.vote_gates_update = true, .late_vote = true});
+  const Simulation simulation = simulate(late, costs, {.steps = 2});
+  // F 0-1, B 1-3, vote 3-7; F 3-4, B 7-9.
+  EXPECT_EQ(simulation.makespan, 9);
+  std::string path;
+  for (const int event : simulation.critical_path) {
+    path += op_name(simulation.trace.events[event].action.op);
+  }
+  EXPECT_EQ(path, "FBNB");
+}
+
 TEST(Simulate, UpdatesOccupyTheWorker) {
   const Schedule schedule = two_workers(1);
   const Costs costs = uniform_costs(schedule, {.update = 5});

@@ -54,6 +54,7 @@ void Simulator::note_lists() {
         std::find_if(list.begin(), list.end(),
                      [](const Action& action) { return action.op == Op::kN; });
     vote_position_.push_back(static_cast<int>(vote - list.begin()));
+    is_vote_late_ = has_late_vote(list);
     for (const Action& action : list) {
       if (action.op == Op::kR) {
         recomputed_[index_.cell(action.stage, action.micro)] = true;
@@ -135,9 +136,10 @@ void Simulator::advance(int worker) {
 bool Simulator::step(int worker, const Action& action, int step) {
   if (is_compute(action.op)) return compute(worker, action, step);
   if (is_send(action.op)) send(worker, action, step);
-  if (action.op != Op::kG && action.op != Op::kN) return true;
+  if (action.op != Op::kG && !is_vote(action.op)) return true;
   if (!has_sent(worker)) return false;
   if (action.op == Op::kN) return start_vote(worker, action, step);
+  if (action.op == Op::kV) return read_vote(worker, step);
   start_sum(worker, action, step);
   return true;
 }
@@ -164,7 +166,9 @@ bool Simulator::update_ready(int worker, const Action& action, int step,
     if (!wait_for(sum, worker)) return false;
     ready.after(sum.at, sum.event);
   }
-  // An update waits for the vote only if N stands before it in the list.
+  // An update waits for the vote only if N stands before it in the list and V
+  // does not wait for it later.
+  if (is_vote_late_) return true;
   if (vote_position_[worker] > workers_[worker].position) return true;
   Vote& vote = votes_[step];
   if (!wait_for(vote.done, worker)) return false;

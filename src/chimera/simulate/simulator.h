@@ -91,6 +91,7 @@ class Simulator {
   void run_sum(int starter, const Action& action, int step);
   bool start_vote(int worker, const Action& action, int step);
   void finish_vote(Vote& vote, const Action& action, int step);
+  bool read_vote(int worker, int step);
 
   bool wait_for(Arrival& arrival, int worker);
   void announce(Arrival& arrival, double at, std::int32_t event);
@@ -120,6 +121,7 @@ class Simulator {
   std::vector<MessageArrival> messages_;     // [step, made]
   std::vector<Sum> sums_;                    // [step, group, micro]
   std::vector<int> vote_position_;           // [worker]
+  bool is_vote_late_ = false;                // V waits for it, not U
   std::vector<Vote> votes_;                  // [step]
   std::vector<std::vector<int>> groups_of_;  // [stage]
   std::vector<int> tied_stage_;              // [worker]; kNone: holds none

@@ -121,4 +121,21 @@ void Simulator::finish_vote(Vote& vote, const Action& action, int step) {
   announce(vote.done, end, event);
 }
 
+// What follows V has waited for the vote. That the vote asks for other updates
+// is rare and is not simulated.
+bool Simulator::read_vote(int worker, int step) {
+  Arrival& vote = votes_[step].done;
+  if (!wait_for(vote, worker)) return false;
+  if (vote.at > queue_.now()) {
+    queue_.wake_at(vote.at, worker);
+    return false;
+  }
+  WorkerState& state = workers_[worker];
+  if (vote.at > state.free_at) {
+    state.free_at = vote.at;
+    state.last_event = vote.event;
+  }
+  return true;
+}
+
 }  // namespace chimera::simulating

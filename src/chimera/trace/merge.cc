@@ -24,7 +24,8 @@ class Merging {
         last_compute_(trace.workers, kNone),
         last_vote_(trace.workers, kNone) {
     for (const ActionList& list : lowered.actions) {
-      gated_.push_back(vote_gates_updates(list));
+      gated_.push_back(vote_gates_updates(list) && !has_late_vote(list));
+      is_vote_late_ = has_late_vote(list);
     }
   }
 
@@ -75,9 +76,18 @@ class Merging {
       return later(cause, last_vote_[event.worker]);
     }
     if (!is_compute(action.op)) return cause;
+    cause = later(cause, late_vote_before(event));
     const size_t needed = index_.needed_by(action);
     if (needed == MicroIndex::kNothing) return cause;
     return later(cause, found(arrived_, {needed, copy, event.step}));
+  }
+
+  // The late vote that V has waited for, if this compute may be the one after
+  // it; kNone otherwise.
+  [[nodiscard]] std::int32_t late_vote_before(const Event& event) const {
+    const std::int32_t vote = last_vote_[event.worker];
+    if (!is_vote_late_ || vote == kNone) return kNone;
+    return trace_.events[vote].end <= event.start ? vote : kNone;
   }
 
   void note(std::int32_t at) {
@@ -116,6 +126,7 @@ class Merging {
   MicroIndex index_;
   Trace& trace_;
   std::vector<bool> gated_;  // [worker]: updates wait for the vote
+  bool is_vote_late_ = false;
   std::vector<std::int32_t> last_compute_;  // [rank]
   std::vector<std::int32_t> last_vote_;     // [rank]
   std::map<Key, std::int32_t> made_;        // by compute

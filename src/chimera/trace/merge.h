@@ -11,11 +11,11 @@ namespace chimera {
 // * workers + w of the trace, and so do peers.
 //
 // Causes are determined here. A compute waited for the rank's previous compute
-// or for an input (message, sums, vote), whichever ended last; a message left
-// after the compute that produced it, a sum started after its last gradient.
-// Gaps are completed: a message of which only the arrival was recorded left
-// when the compute that produced it ended; a sum began when its last member
-// started it.
+// or for an input (message, sums, vote, a late vote), whichever ended last; a
+// message left after the compute that produced it, a sum started after its last
+// gradient. Gaps are completed: a message of which only the arrival was
+// recorded left when the compute that produced it ended; a sum began when its
+// last member started it.
 //
 // REQUIRES: `lowered` is the schedule that ran; `by_rank` holds one list per
 // rank.

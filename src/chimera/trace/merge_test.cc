@@ -66,6 +66,23 @@ TEST(MergeRanks, UpdateWaitsForVoteOnlyWhereItIsGated) {
   }
 }
 
+// A late vote is the cause of the compute after V if it came last, and of no
+// compute that started before it was known.
+TEST(MergeRanks, AComputeMayWaitForALateVote) {
+  const Schedule schedule =
+      lower(make_schedule({.scheme = "gpipe", .depth = 1, .micros = 1}).value(),
+            {.vote_gates_update = true, .late_vote = true});
+  const auto cause_of_backward = [&](double known) {
+    std::vector<Event> events = {event({.op = Op::kN}, 0, 0, known),
+                                 event(kF0, 0, 1, 2), event(kB0, 0, 4, 5)};
+    events[1].step = events[2].step = 1;
+    return merge_ranks(schedule, {events}, 2).events[2].cause;
+  };
+  EXPECT_EQ(cause_of_backward(3), 0);
+  EXPECT_EQ(cause_of_backward(1.5), 1);
+  EXPECT_EQ(cause_of_backward(6), 1);
+}
+
 // Schedules number workers within a copy; a trace numbers them over all copies.
 TEST(MergeRanks, NamesPeersByRank) {
   Schedule schedule = two_stages();

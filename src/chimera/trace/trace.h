@@ -20,6 +20,8 @@ namespace chimera {
 //   G             the gradient sum of action.group, seen by member `worker`,
 //                 from the moment its last member has started it
 //   N             the vote, seen by `worker`, from the moment it starts it
+// V has no event of its own: the compute that follows it has the vote as its
+// cause, if it waited for it. A compute that was run again has several events.
 struct Event {
   Action action;
   int worker = 0;
