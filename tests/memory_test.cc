@@ -24,6 +24,7 @@ struct Case {
   OptimizerKind optimizer = OptimizerKind::kAdamW;
   double momentum = 0;
   bool shard_update = false;
+  bool late_vote = false;  // with clipping
 };
 
 RunConfig config_for(const Case& layout) {
@@ -43,6 +44,10 @@ RunConfig config_for(const Case& layout) {
   config.train.optimizer = layout.optimizer;
   config.train.momentum = layout.momentum;
   config.train.shard_update = layout.shard_update;
+  if (layout.late_vote) {
+    config.train.clip = 1;
+    config.train.vote = VoteMode::kLate;
+  }
   return config;
 }
 
@@ -101,11 +106,11 @@ void expect_near(const Case& layout) {
     const std::string text = fmt::format(
         "{} D={} N={}{} worker {}: predicted {:.0f} (weights {:.0f} "
         "gradients {:.0f} optimizer {:.0f} activations {:.0f} workspace "
-        "{:.0f}), measured {:.0f}: {:+.1f} %\n",
+        "{:.0f} undo {:.0f}), measured {:.0f}: {:+.1f} %\n",
         layout.spec.scheme, layout.spec.depth, layout.spec.micros,
         text_of(layout.extras), rank, bytes.total(), bytes.weights,
         bytes.gradients, bytes.optimizer, bytes.activations, bytes.workspace,
-        run[rank], 100 * error);
+        bytes.undo, run[rank], 100 * error);
     fmt::print("{}", text);
     EXPECT_LT(std::abs(error), 0.05) << text;
   }
@@ -145,6 +150,21 @@ TEST(Memory, SplitBackwards) {
   for (const Extras& extras : {kGpt2, kBert, kLlama}) {
     expect_near({{.scheme = "zb-h1", .depth = 4, .micros = 8}, extras});
     expect_near({{.scheme = "zb-v", .depth = 2, .micros = 4}, extras});
+  }
+}
+
+// Clipping is active in some of the steps.
+TEST(Memory, LateVotes) {
+  for (const bool shard_update : {false, true}) {
+    expect_near({.spec = {.scheme = "chimera", .depth = 4, .micros = 8},
+                 .extras = kGpt2,
+                 .shard_update = shard_update,
+                 .late_vote = true});
+    expect_near({.spec = {.scheme = "1f1b", .depth = 4, .micros = 8},
+                 .extras = kBert,
+                 .optimizer = OptimizerKind::kSgd,
+                 .shard_update = shard_update,
+                 .late_vote = true});
   }
 }
 

@@ -2,12 +2,14 @@
 """A lost rank loses nothing: the others save the run.
 
 usage: recover_test.py CHIMERA_BINARY [--kills N] [--seed S]
+                       [--vote wait|late|both]
 
 Trains GPT-2 on four ranks under mpirun with run.recover and without periodic
 checkpoints. At a random moment one rank is killed, or stopped (silent, like a
 rank whose host is gone), or runs out of memory. The others must leave a
 complete checkpoint and state.json = saved, and the resumed run must end with
-the same bits as an undisturbed one.
+the same bits as an undisturbed one, which waits for votes. Gradients are
+clipped in some of the steps, so late votes undo some updates.
 """
 import argparse
 import os
@@ -22,7 +24,9 @@ import runs
 
 RANKS = 4
 STEPS = 60
-SETTINGS = ["run.recover=true", f"train.steps={STEPS}"]
+# Norms are near 1.36, so about half of the steps are clipped.
+SETTINGS = ["run.recover=true", f"train.steps={STEPS}", "train.clip=1.36"]
+VOTES = {"both": ["wait", "late"], "wait": ["wait"], "late": ["late"]}
 # Ways to lose a rank, each with a timeout that keeps the test short.
 LOSSES = [("killed", signal.SIGKILL, []),
           ("stopped", signal.SIGSTOP, ["run.timeout_s=4"]),
@@ -50,8 +54,10 @@ class Killer(runs.Runs):
         os.kill(pids[rank], number)
         return run.communicate(timeout=60)[1]
 
-    def check(self, name, rank, wait, loss):
-        said = self.lose(name, rank, wait, *loss)
+    def check(self, name, rank, wait, loss, vote):
+        number, settings = loss
+        vote = f"train.vote={vote}"
+        said = self.lose(name, rank, wait, number, [*settings, vote])
         state = self.state(name)
         if state["state"] == "done":  # the signal came too late
             return None
@@ -62,8 +68,8 @@ class Killer(runs.Runs):
                                 max(m[0] for m in self.losses(name)), said)
         self.assertEqual(self.saved(name, state["step"]),
                          self.saved("each", state["step"]), said)
-        self.train(name, *SETTINGS, f"run.save_every={STEPS}", resume=True,
-                   ranks=RANKS)
+        self.train(name, *SETTINGS, f"run.save_every={STEPS}", vote,
+                   resume=True, ranks=RANKS)
         self.assertEqual(self.saved(name, STEPS), self.saved("each", STEPS))
         return state["step"]
 
@@ -73,6 +79,7 @@ def main():
     parser.add_argument("binary")
     parser.add_argument("--kills", type=int, default=3)
     parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--vote", choices=VOTES, default="both")
     options = parser.parse_args()
     runs.Runs.chimera = os.path.abspath(options.binary)
     print("seed", options.seed)
@@ -86,12 +93,14 @@ def main():
         while len(steps) < options.kills:
             rank, wait = number % RANKS, random.uniform(0, 0.5)
             how, *loss = LOSSES[number % len(LOSSES)]
-            step = killer.check(f"run{number}", rank, wait, loss)
+            votes = VOTES[options.vote]
+            vote = votes[number % len(votes)]
+            step = killer.check(f"run{number}", rank, wait, loss, vote)
             number += 1
             if step is not None:
                 steps.append(step)
-                print(f"ok     rank {rank} {how}: saved step {step}",
-                      flush=True)
+                print(f"ok     rank {rank} {how}, vote {vote}: saved step "
+                      f"{step}", flush=True)
     finally:
         killer.doCleanups()
     return 0

@@ -508,6 +508,13 @@ class Schedules(Base):
         self.refused("E570", plain, untied, "schedule.recompute=true")
         self.refused("E560", plain, untied, "schedule.pipes=2")
         self.refused("E570", self.lowered("--tied"), untied)
+        # Updates wait for the vote exactly if train.vote says so.
+        for vote, other in [("wait", "late"), ("late", "wait")]:
+            self.run_dir = self.folder / vote
+            self.trained("train.clip=1", f"train.vote={vote}")
+            ran = f'schedule.file="{self.run_dir / "schedule.sched"}"'
+            self.run_dir = self.folder / "refused"
+            self.refused("E570", ran, "train.clip=1", f"train.vote={other}")
 
     def test_planned_again_and_repeated(self):
         planned = ["schedule.scheme=planned", "schedule.replan_after=3",

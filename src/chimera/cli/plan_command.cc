@@ -148,7 +148,8 @@ int PlanCommand::run(Values& values) const {
   request.momentum = config.train.momentum;
   request.shard_update = config.train.shard_update;
   request.saves = config.run.save_every > 0;
-  request.vote_gates_update = updates_wait_for_vote(config.train);
+  request.vote_gates_update = updates_need_vote(config.train);
+  request.late_vote = config.train.vote == VoteMode::kLate;
   request.recovers = config.run.recover && !config.train.shard_update;
   const int as = values.choice("--format", format, {"text", "json"});
   if (!values.errors().empty()) return print_errors(values.errors());

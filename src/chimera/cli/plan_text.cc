@@ -117,7 +117,7 @@ std::string winner_text(const PlanHeadline& headline,
       "memory    {:.2f} GB of {:.2f} on the fullest worker: weights {:.2f}, "
       "gradients {:.2f},\n"
       "          optimizer {:.2f}, activations {:.2f}, buffers {:.2f}, "
-      "workspace {:.2f}{}\n",
+      "workspace {:.2f}{}{}\n",
       layout_of(plan), plan.step_s, request.batch / plan.step_s,
       100 * plan.bubble_ratio, speed_text(headline, request, plan),
       times.compute, times.recompute, times.bubble, times.message, times.sum,
@@ -126,7 +126,8 @@ std::string winner_text(const PlanHeadline& headline,
       peak.boundary / kGiga, peak.workspace / kGiga,
       peak.checkpoint > 0
           ? fmt::format(", checkpoint {:.2f}", peak.checkpoint / kGiga)
-          : "");
+          : "",
+      peak.undo > 0 ? fmt::format(", undo {:.2f}", peak.undo / kGiga) : "");
 }
 
 std::string runners_up(const PlanRequest& request, const PlanReport& report) {
@@ -251,9 +252,9 @@ std::string bytes_json(const WorkerBytes& bytes) {
   return fmt::format(
       R"({{"weights":{:.0f},"gradients":{:.0f},"optimizer":{:.0f},)"
       R"("activations":{:.0f},"boundary":{:.0f},"workspace":{:.0f},)"
-      R"("checkpoint":{:.0f}}})",
+      R"("checkpoint":{:.0f},"undo":{:.0f}}})",
       bytes.weights, bytes.gradients, bytes.optimizer, bytes.activations,
-      bytes.boundary, bytes.workspace, bytes.checkpoint);
+      bytes.boundary, bytes.workspace, bytes.checkpoint, bytes.undo);
 }
 
 std::string one_json(const PlanRequest& request, const Plan& plan) {

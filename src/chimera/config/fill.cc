@@ -59,7 +59,7 @@ void fill_model(Draft& draft) {
   if (model.init.empty()) fill_defaults(model);
 }
 
-bool updates_wait_for_vote(const TrainConfig& train) {
+bool updates_need_vote(const TrainConfig& train) {
   return train.clip > 0 || train.on_nan == OnNan::kSkip;
 }
 

@@ -22,8 +22,8 @@ using KeyField = std::variant<
     std::vector<int>*, std::vector<double>*, std::vector<std::string>*,
     std::optional<bool>*, std::optional<int>*, std::optional<double>*, Scale*,
     Sync*, std::optional<Shape>*, ModelKind*, std::optional<LlamaVariant>*,
-    OptimizerKind*, LrDecay*, OnNan*, SampleOrder*, TokenType*, Packing*,
-    TransportKind*>;
+    OptimizerKind*, LrDecay*, OnNan*, VoteMode*, SampleOrder*, TokenType*,
+    Packing*, TransportKind*>;
 
 // Which numbers a key takes (each number of a list). Always finite ones. The
 // limits are whole numbers.

@@ -45,6 +45,13 @@ inline constexpr auto kOnNanNames =
     std::to_array<std::string_view>({"stop", "skip"});
 constexpr Names names_of(OnNan) { return kOnNanNames; }
 
+// When the vote that decides about updates is waited for: before them, or in
+// the next step.
+enum class VoteMode { kWait, kLate };
+inline constexpr auto kVoteModeNames =
+    std::to_array<std::string_view>({"wait", "late"});
+constexpr Names names_of(VoteMode) { return kVoteModeNames; }
+
 enum class SampleOrder { kShuffled, kSequential };
 inline constexpr auto kSampleOrderNames =
     std::to_array<std::string_view>({"shuffled", "sequential"});

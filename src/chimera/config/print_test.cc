@@ -154,6 +154,7 @@ TrainConfig any_train() {
   train.shard_update = *arbitrary<bool>();
   train.on_nan = *element(OnNan::kStop, OnNan::kSkip);
   train.eval_every = *inRange(0, 1000);
+  train.vote = *element(VoteMode::kWait, VoteMode::kLate);
   return train;
 }
 
@@ -266,6 +267,7 @@ seed = 0
 shard_update = false
 on_nan = "stop"
 eval_every = 0
+vote = "wait"
 
 [data]
 path = ""

@@ -135,6 +135,8 @@ struct TrainConfig {
   bool shard_update = false;
   OnNan on_nan = OnNan::kStop;
   int eval_every = 0;  // steps; 0 = never
+  // How updates that depend on the vote of all workers are applied.
+  VoteMode vote = VoteMode::kWait;
 
   bool operator==(const TrainConfig&) const = default;
 };
@@ -184,9 +186,9 @@ struct RunConfig {
   bool operator==(const RunConfig&) const = default;
 };
 
-// Whether updates wait for the vote of all workers whatever the schedule:
+// Whether the vote of all workers decides about updates whatever the schedule:
 // clipping needs its norm, and skipping on NaN its verdict.
-[[nodiscard]] bool updates_wait_for_vote(const TrainConfig& train);
+[[nodiscard]] bool updates_need_vote(const TrainConfig& train);
 
 // Whether nothing of the shape is left open; false for an emulated model.
 [[nodiscard]] bool has_shape(const ModelConfig& model);

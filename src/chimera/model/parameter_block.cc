@@ -160,13 +160,35 @@ void ParameterBlock::update(const Update& update, const BlockValues& values) {
                     gradient_.options()));
     }
   }
+  if (update.can_be_undone && before_.empty()) make_room_to_undo();
   const auto middle = static_cast<std::size_t>(decaying_);
   update_range(update, values, {mine.begin, std::min(mine.end, middle)}, true);
   update_range(update, values, {std::max(mine.begin, middle), mine.end}, false);
   ++updates_;
-  // What was updated has been cleared.
+  // What was updated has been cleared, unless it is kept.
   const bool all_mine = mine.begin == 0 && mine.end == size;
-  is_used_up_ = !all_mine && !has_only_shard_;
+  is_used_up_ = update.can_be_undone || (!all_mine && !has_only_shard_);
+}
+
+void ParameterBlock::make_room_to_undo() {
+  const auto length =
+      static_cast<std::int64_t>(state_range_.end - state_range_.begin);
+  for (std::size_t i = 0; i < 1 + states_.size(); ++i) {
+    before_.push_back(at::empty({length}, gradient_.options()));
+  }
+}
+
+void ParameterBlock::undo_update(const BlockValues& values) {
+  const at::NoGradGuard no_grad;
+  const auto begin = static_cast<std::int64_t>(state_range_.begin);
+  values.flat.narrow(0, begin, before_[0].numel()).copy_(before_[0]);
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    states_[i].copy_(before_[1 + i]);
+  }
+  --updates_;
+  // Then a state is not saved either.
+  if (updates_ == 0) states_.clear();
+  is_used_up_ = false;
 }
 
 // A chunk's gradient is cleared while it is still in a cache.
@@ -195,9 +217,18 @@ void ParameterBlock::update_chunk(const Update& update,
   for (const at::Tensor& state : states_) {
     slice.states.push_back(state.narrow(0, begin - first, length));
   }
+  if (update.can_be_undone) {
+    const auto keep = [&](at::Tensor& before, const at::Tensor& numbers) {
+      before.narrow(0, begin - first, length).copy_(numbers);
+    };
+    keep(before_[0], slice.weights);
+    for (std::size_t i = 0; i < states_.size(); ++i) {
+      keep(before_[1 + i], slice.states[i]);
+    }
+  }
   if (update.gradient_scale != 1) slice.gradient.mul_(update.gradient_scale);
   update.optimizer.update(slice);
-  slice.gradient.zero_();
+  if (!update.can_be_undone) slice.gradient.zero_();
 }
 
 void ParameterBlock::restore(const RestoredState& saved,

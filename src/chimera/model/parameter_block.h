@@ -76,9 +76,14 @@ class ParameterBlock {
     std::int64_t step = 0;
     double gradient_scale = 1;
     bool own_shard_only = false;
+    // Keeps the gradient and a copy of all that changes, for undo_update.
+    bool can_be_undone = false;
   };
   // Updates `values` and consumes the gradient.
   void update(const Update& update, const BlockValues& values);
+  // Takes back the last update. REQUIRES: it could be undone, and no gradient
+  // was added since. ENSURES: values, states and gradient are as before it.
+  void undo_update(const BlockValues& values);
   // Consumes the gradient without changing any value.
   void skip_update() { is_used_up_ = true; }
   [[nodiscard]] std::int64_t updates() const { return updates_; }
@@ -104,6 +109,7 @@ class ParameterBlock {
   void update_chunk(const Update& update, const BlockValues& values,
                     const Shard& chunk, bool decays);
   [[nodiscard]] Shard range_to_update(bool own_shard_only) const;
+  void make_room_to_undo();
   [[nodiscard]] std::vector<StatePiece> whole_pieces(
       const std::string& kind, const at::Tensor& flat,
       const Sharing& sharing) const;
@@ -122,6 +128,9 @@ class ParameterBlock {
   std::int64_t updates_ = 0;
   Shard state_range_;               // the range that states_ cover
   std::vector<at::Tensor> states_;  // made at the first update
+  // The numbers of state_range_ before the last update that can be undone:
+  // values, then states_. Empty if there was none.
+  std::vector<at::Tensor> before_;
 };
 
 }  // namespace chimera

@@ -141,5 +141,54 @@ TEST(ParameterBlock, AnUpdateOfAShardLeavesNoGradientBehind) {
   }
 }
 
+TEST(ParameterBlock, AnUpdateCanBeUndone) {
+  const Subtract optimizer;
+  for (const bool own_shard_only : {false, true}) {
+    ParameterBlock block(specs(), at::kFloat, {.index = 1, .holders = 2});
+    const BlockValues values = block.make_values(numbered, {});
+    const auto backward = [&](double factor) {
+      block.begin_gradient();
+      (values.leaves[1].sum() * factor + values.leaves[3].sum()).backward();
+    };
+    const auto update = [&](double scale, bool can_be_undone) {
+      block.update({.optimizer = optimizer,
+                    .gradient_scale = scale,
+                    .own_shard_only = own_shard_only,
+                    .can_be_undone = can_be_undone},
+                   values);
+    };
+    const auto state = [&] {
+      std::vector<float> numbers;
+      for (const StatePiece& piece : block.states_to_save(optimizer, {})) {
+        const auto* first = static_cast<const float*>(piece.numbers.data);
+        numbers.insert(numbers.end(), first, first + piece.numbers.count);
+      }
+      return numbers;
+    };
+    backward(3);
+    update(1, true);
+    EXPECT_EQ(block.updates(), 1);
+    block.undo_update(values);
+    EXPECT_EQ(block.updates(), 0);
+    EXPECT_TRUE(state().empty());  // as before the first update
+    for (std::size_t i = 0; i < specs().size(); ++i) {
+      EXPECT_TRUE(at::equal(values.leaves[i].detach(), numbered(specs()[i])));
+    }
+    EXPECT_TRUE(at::equal(block.gradients()[1], at::full({3, 7}, 3.0F)));
+    update(0.5, false);
+    const at::Tensor after = values.flat.clone();
+    const std::vector<float> states = state();
+    backward(4);  // starts from zero
+    EXPECT_TRUE(at::equal(block.gradients()[1], at::full({3, 7}, 4.0F)));
+    update(1, true);
+    EXPECT_FALSE(at::equal(values.flat, after));
+    EXPECT_NE(state(), states);
+    block.undo_update(values);
+    EXPECT_TRUE(at::equal(values.flat, after));
+    EXPECT_EQ(state(), states);
+    EXPECT_TRUE(at::equal(block.gradients()[1], at::full({3, 7}, 4.0F)));
+  }
+}
+
 }  // namespace
 }  // namespace chimera

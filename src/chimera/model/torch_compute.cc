@@ -66,6 +66,11 @@ class TorchCompute final : public StageCompute {
   NumberBuffer gradient(const SumGroup& group) override;
   WeightsPtr update(const UpdateOrder& order,
                     const WeightsPtr& current) override;
+  bool confirms(const Ballot& vote) const override {
+    return !is_bad(vote) && gradient_scale(vote) == 1;
+  }
+  void undo_update(int stage, const WeightsPtr& weights) override;
+  void forget_forwards(int step) override { training_losses_.erase(step); }
   NumberBuffer updated_shards(const SumGroup& group, int stage) override;
   Ballot ballot(int step, bool training) override;
   PayloadPtr empty_payload(const Work& work, bool is_gradient) override;
@@ -83,9 +88,15 @@ class TorchCompute final : public StageCompute {
     return options_.shard_update && !options_.on_gradient;
   }
   // Whoever looks at gradients also sees the weights that they belong to, which
-  // another holder may be updating already.
+  // another holder may be updating already. A late vote may undo an update
+  // while another holder is still computing with it.
   [[nodiscard]] bool shares_weights() const {
-    return sums_shards() && !is_asynchronous_;
+    return sums_shards() && !is_asynchronous_ && !is_vote_late_;
+  }
+  // By which `vote` scales gradients, as torch.nn.utils.clip_grad_norm_ does.
+  [[nodiscard]] double gradient_scale(const Ballot& vote) const {
+    if (options_.clip <= 0) return 1;
+    return std::min(1.0, options_.clip / (std::sqrt(vote.squared_norm) + 1e-6));
   }
   [[nodiscard]] int parts(const Work& work) const {
     return work.training ? options_.schedule.parts : 1;
@@ -114,6 +125,7 @@ class TorchCompute final : public StageCompute {
   bool updates_each_micro_ = false;            // PipeDream
   bool is_asynchronous_ = false;
   bool vote_gates_update_ = false;
+  bool is_vote_late_ = false;
   std::optional<MicroBatches> batches_;
   ReceiveBuffers receive_buffers_;
   Losses training_losses_;
@@ -142,6 +154,7 @@ TorchCompute::TorchCompute(const TorchComputeOptions& options, int rank)
 void TorchCompute::note_list() {
   const ActionList& list = options_.schedule.actions[place_.worker];
   vote_gates_update_ = vote_gates_updates(list);
+  is_vote_late_ = has_late_vote(list);
   for (const Action& action : list) {
     if (action.op == Op::kI) {
       is_split_[index_.made_by(action)] = true;
@@ -286,22 +299,28 @@ void TorchCompute::show(const ParameterBlock& block, const UpdateOrder& order,
 void TorchCompute::apply(ParameterBlock& block, const UpdateOrder& order,
                          const BlockValues& values) {
   block.begin_gradient();
-  show(block, order, values);
-  // The update uses the gradient up, and only a vote that it waits for has
+  // An update that is repeated has shown its gradient before.
+  if (!is_vote_late_ || order.is_provisional) show(block, order, values);
+  // The update uses the gradient up, and only a vote that decides about it has
   // asked for the norm before.
-  if (order.vote == nullptr) squared_norms_ += block.squared_norm();
+  if (!vote_gates_update_) squared_norms_ += block.squared_norm();
   ParameterBlock::Update update{.optimizer = *options_.optimizer,
                                 .step = order.step,
-                                .own_shard_only = options_.shard_update};
+                                .own_shard_only = options_.shard_update,
+                                .can_be_undone = order.is_provisional};
   if (order.vote != nullptr) {
-    const double norm = std::sqrt(order.vote->squared_norm);
     if (is_bad(*order.vote)) return block.skip_update();
-    // As torch.nn.utils.clip_grad_norm_.
-    if (options_.clip > 0) {
-      update.gradient_scale = std::min(1.0, options_.clip / (norm + 1e-6));
-    }
+    update.gradient_scale = gradient_scale(*order.vote);
   }
   block.update(update, values);
+}
+
+void TorchCompute::undo_update(int stage, const WeightsPtr& weights) {
+  stages_->at(stage).block().undo_update(
+      dynamic_cast<const TorchWeights&>(*weights).own);
+  if (ParameterBlock* tied = stages_->tied_updated_with(stage)) {
+    tied->undo_update(stages_->tied_values());
+  }
 }
 
 WeightsPtr TorchCompute::update(const UpdateOrder& order,

@@ -94,7 +94,7 @@ std::string predicted_json(const std::vector<WorkerBytes>& workers) {
                         .number("optimizer", bytes.optimizer)
                         .number("activations", bytes.activations)
                         .number("other", bytes.boundary + bytes.workspace +
-                                             bytes.checkpoint)
+                                             bytes.checkpoint + bytes.undo)
                         .str());
   }
   return json_list(items);

@@ -32,7 +32,8 @@ double simulated(const Candidate& candidate, const Schedule& schedule,
                        .recompute = candidate.recompute,
                        .tied = options.tied,
                        .vote_gates_update = options.vote_gates_update &&
-                                            !is_asynchronous(schedule)});
+                                            !is_asynchronous(schedule),
+                       .late_vote = options.late_vote});
   if (options.jitter > 0 && !is_asynchronous(schedule)) {
     return expected_makespan(lowered, costs, {.jitter = options.jitter},
                              kPlays);
@@ -108,7 +109,12 @@ CostOptions cost_options(const PlanRequest& request,
   return {.model = request.cost_model,
           .tied = request.model.tie_embeddings && stages > 1,
           .vote_gates_update = request.vote_gates_update || request.recovers,
+          .late_vote = request.late_vote,
           .jitter = request.profile.jitter};
+}
+
+bool undoes_updates(const PlanRequest& request) {
+  return request.late_vote && (request.vote_gates_update || request.recovers);
 }
 
 double step_time(const Candidate& candidate, const Schedule& schedule,

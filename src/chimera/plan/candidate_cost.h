@@ -13,6 +13,7 @@ struct CostOptions {
   CostModel model = CostModel::kSimulate;
   bool tied = false;
   bool vote_gates_update = false;
+  bool late_vote = false;
   double jitter = 0;  // of the profile
 };
 
@@ -24,6 +25,9 @@ struct CandidateCost {
 // What holds for a candidate under a request.
 [[nodiscard]] CostOptions cost_options(const PlanRequest& request,
                                        const Candidate& candidate);
+
+// Whether synchronous schemes keep what it takes to undo an update.
+[[nodiscard]] bool undoes_updates(const PlanRequest& request);
 
 // With one way to synchronise.
 [[nodiscard]] double step_time(const Candidate& candidate,

@@ -17,6 +17,9 @@ class MemoryModel {
         model_(model),
         options_(options),
         index_(schedule),
+        undoes_updates_(
+            !is_asynchronous(schedule) &&
+            (options.undoes_updates || has_late_vote(schedule.actions[0]))),
         parts_left_(index_.cells(), schedule.parts) {}
 
   std::vector<WorkerBytes> run() {
@@ -50,8 +53,11 @@ class MemoryModel {
     const StageCosts& cost = model_.costs.stages[stage];
     bytes.weights += cost.weight_bytes * versions(stage);
     bytes.gradients += cost.gradient_bytes;
-    bytes.optimizer +=
-        cost.optimizer_bytes / (options_.shard_update ? holders({stage}) : 1);
+    const double shares = options_.shard_update ? holders({stage}) : 1;
+    bytes.optimizer += cost.optimizer_bytes / shares;
+    if (undoes_updates_) {
+      bytes.undo += (cost.weight_bytes + cost.optimizer_bytes) / shares;
+    }
     if (options_.saves) {
       // 2BW goes on from two versions; of PipeDream's the newest is enough.
       const int saved = schedule_.updates == UpdateRule::kOneBehind ? 2 : 1;
@@ -63,8 +69,12 @@ class MemoryModel {
   void add_tied(WorkerBytes& bytes) const {
     bytes.weights += model_.costs.tied_bytes;
     bytes.gradients += model_.costs.tied_bytes;
-    bytes.optimizer += model_.tied_optimizer_bytes /
-                       (options_.shard_update ? holders({0, last()}) : 1);
+    const double shares = options_.shard_update ? holders({0, last()}) : 1;
+    bytes.optimizer += model_.tied_optimizer_bytes / shares;
+    if (undoes_updates_) {
+      bytes.undo +=
+          (model_.costs.tied_bytes + model_.tied_optimizer_bytes) / shares;
+    }
     if (options_.saves) {
       bytes.checkpoint +=
           (model_.costs.tied_bytes + model_.tied_optimizer_bytes) /
@@ -183,6 +193,7 @@ class MemoryModel {
   const StagedModel& model_;
   const MemoryOptions& options_;
   MicroIndex index_;
+  bool undoes_updates_;
   std::vector<int> parts_left_;
 };
 

@@ -16,10 +16,11 @@ struct WorkerBytes {
   double boundary = 0;     // buffers of posted receives
   double workspace = 0;    // of what runs when most is needed
   double checkpoint = 0;   // the copy that is written while training goes on
+  double undo = 0;         // what updates have changed, with late votes
 
   [[nodiscard]] double total() const {
     return weights + gradients + optimizer + activations + boundary +
-           workspace + checkpoint;
+           workspace + checkpoint + undo;
   }
   bool operator==(const WorkerBytes&) const = default;
 };
@@ -38,6 +39,10 @@ struct MemoryOptions {
   // Each holder of a stage copies its share of weights and optimizer state for
   // a checkpoint, and keeps the memory for the next.
   bool saves = false;
+  // Synchronous schemes keep a copy of the weights and optimizer state that the
+  // last update has changed, to undo it. A lowered schedule with V says so by
+  // itself.
+  bool undoes_updates = false;
 };
 
 // [worker] of one copy: what its tensors, and the copy of them that is saved,

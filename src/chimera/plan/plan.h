@@ -33,6 +33,7 @@ struct PlanRequest {
   bool saves = false;              // run.save_every
   bool vote_gates_update = false;  // clipping, or updates that may be skipped
   bool recovers = false;           // the same for synchronous schemes
+  bool late_vote = false;          // such updates do not wait: train.vote
 };
 
 // One point of the planner's space.

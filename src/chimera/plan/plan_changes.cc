@@ -78,7 +78,8 @@ class Changes {
         peak_bytes(worker_bytes(order, staged_model(request_, candidate),
                                 {.recompute = candidate.recompute,
                                  .shard_update = request_.shard_update,
-                                 .saves = request_.saves}));
+                                 .saves = request_.saves,
+                                 .undoes_updates = undoes_updates(request_)}));
     if (peak.total() > request_.memory_bytes) return {};
     return time_of(request_, candidate, order, plan.sync);
   }

@@ -159,7 +159,8 @@ class Planner {
          .lowering = {.sync = plan.sync,
                       .recompute = candidate.recompute,
                       .tied = settings.tied,
-                      .vote_gates_update = settings.vote_gates_update}},
+                      .vote_gates_update = settings.vote_gates_update,
+                      .late_vote = settings.late_vote}},
         schedule, costs(candidate));
     const WorkerBytes peak = peak_bytes(memory(candidate, better));
     if (peak.total() > request_.memory_bytes) return schedule;
@@ -208,7 +209,8 @@ class Planner {
     return worker_bytes(schedule, models_.of(candidate),
                         {.recompute = candidate.recompute,
                          .shard_update = request_.shard_update,
-                         .saves = request_.saves});
+                         .saves = request_.saves,
+                         .undoes_updates = undoes_updates(request_)});
   }
 
   [[nodiscard]] CostOptions options(const Candidate& candidate) const {

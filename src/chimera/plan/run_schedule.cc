@@ -52,7 +52,7 @@ Result<Schedule> read_schedule(const ScheduleConfig& config) {
 
 // With recovery too, survivors apply a step's updates together or not at all.
 bool vote_gates_update(const RunConfig& config, const Schedule& schedule) {
-  return updates_wait_for_vote(config.train) ||
+  return updates_need_vote(config.train) ||
          (config.run.recover && why_no_recovery(config, schedule).empty());
 }
 
@@ -158,6 +158,12 @@ Diagnostics check_lowered(const RunConfig& config, const Schedule& lowered,
   need(vote_gates_updates(list) || !vote_gates_update(config, lowered),
        "no vote before its updates",
        "train.clip, train.on_nan = \"skip\" and run.recover need it");
+  const bool is_late = config.train.vote == VoteMode::kLate;
+  need(!has_late_vote(list) || is_late,
+       "V, which settles updates that did not wait for the vote",
+       "train.vote = \"wait\"");
+  need(has_late_vote(list) || !is_late || !vote_gates_updates(list),
+       "no V, and updates that wait for the vote", "train.vote = \"late\"");
   return errors;
 }
 
@@ -203,10 +209,11 @@ Change change_between(const Schedule& running, const Schedule& next) {
     if (work_of(new_list) != work_of(old_list)) {
       return {"the work" + of_worker, as_before + ", in any order"};
     }
-    if (vote_gates_updates(new_list) != vote_gates_updates(old_list)) {
+    if (vote_gates_updates(new_list) != vote_gates_updates(old_list) ||
+        has_late_vote(new_list) != has_late_vote(old_list)) {
       return {"the vote" + of_worker,
-              "must stand on the same side of its updates as in the order "
-              "before it"};
+              "must stand on the same side of its updates, and be as late, as "
+              "in the order before it"};
     }
   }
   return {};
@@ -245,15 +252,16 @@ Result<Schedule> make_run_schedule(const RunConfig& config,
       .recompute = asked.recompute,
       .tied = tied,
       .vote_gates_update = vote_gates_update(config, *schedule),
+      .late_vote = config.train.vote == VoteMode::kLate,
       .costs = &costs};
   if (!is_read) {
     const Schedule start =
         options.running != nullptr ? compute_only(*options.running) : *schedule;
-    // Only a vote before the updates makes all workers meet after a step.
-    schedule = make_order({.spec = asked.spec,
-                           .lowering = lowering,
-                           .steady = !lowering.vote_gates_update},
-                          start, costs);
+    // Only updates that wait for the vote make all workers meet after a step.
+    const bool is_steady = !lowering.vote_gates_update || lowering.late_vote;
+    schedule = make_order(
+        {.spec = asked.spec, .lowering = lowering, .steady = is_steady}, start,
+        costs);
   }
   return lower_checked(*schedule, lowering, asked.spec.cap);
 }

@@ -139,6 +139,7 @@ void RunDirectory::add_metrics(const StepReport& report) {
     line += ",\"eval_loss\":" + json_number(*report.evaluation_loss);
   }
   if (report.skipped) line += ",\"skipped\":true";
+  if (report.redone) line += ",\"redone\":true";
   metrics_.append(line + "}\n");
 }
 

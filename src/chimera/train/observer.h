@@ -24,6 +24,7 @@ struct StepReport {
   double mfu = 0;        // share of the machine's peak; 0 if not known
   double bubble = 0;     // share of the workers' time outside of compute
   bool skipped = false;  // its update, because of a NaN
+  bool redone = false;   // its update, because of a late vote
   std::optional<double> evaluation_loss;  // after it, where train.eval_every
 };
 

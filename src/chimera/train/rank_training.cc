@@ -270,6 +270,8 @@ void RankTraining::note_vote(const VoteResult& result) {
   if (rank_ != 0) return;
   StepReport report = report_of(result);
   report.skipped = bad && setup_.config.train.on_nan == OnNan::kSkip;
+  report.redone =
+      programs_->training.has_late_vote() && !compute_.confirms(vote);
   report_ = report;
   if (!is_evaluated(report.step)) tell();
 }
