@@ -20,7 +20,7 @@ std::optional<int> step_of(const std::string& name) {
   return parse_int(std::string_view(name).substr(kPrefix.size()));
 }
 
-// What saves and recoveries that were cut off have left.
+// Files that interrupted saves and recoveries left behind.
 std::vector<fs::path> leftovers(const std::string& run_dir) {
   std::vector<fs::path> paths;
   std::error_code none_yet;
@@ -38,7 +38,8 @@ bool is_of_recovery(const fs::path& path) {
   return name == ".recovery" || name.ends_with(".recovering");
 }
 
-// "step-00000020.damaged", or ".damaged.2" and so on: none is ever removed.
+// Returns a free name, "step-00000020.damaged" or ".damaged.2" and so on:
+// damaged checkpoints are never removed.
 std::string place_aside(const std::string& checkpoint) {
   std::string place = checkpoint + ".damaged";
   for (int number = 2; fs::exists(place); ++number) {
@@ -74,7 +75,8 @@ std::vector<CheckpointEntry> list_checkpoints(const std::string& run_dir) {
       }
     }
   } catch (const fs::filesystem_error& error) {
-    // Not the same as none: whoever takes it for that starts from zero.
+    // An unreadable list must not look like an empty one: the run would start
+    // from zero.
     throw IoError(std::string("cannot list checkpoints: ") + error.what());
   }
   std::sort(entries.begin(), entries.end(),
@@ -106,7 +108,7 @@ std::vector<std::string> tidy_checkpoints(const std::string& run_dir,
       try {
         fs::remove_all(path);
       } catch (const fs::filesystem_error& error) {
-        // The next recovery would take it for its own.
+        // The next recovery would mistake a leftover recovery for its own.
         if (is_of_recovery(path)) throw;
         warnings.push_back(fmt::format(
             "what a save has left is still there: {}", error.what()));

@@ -17,14 +17,14 @@ namespace chimera {
 
 [[nodiscard]] std::string checkpoints_path(const std::string& run_dir);
 [[nodiscard]] std::string checkpoint_path(const std::string& run_dir, int step);
-// Where a checkpoint is written before it gets its name.
+// The folder in which a checkpoint is written before it is renamed.
 [[nodiscard]] std::string saving_path(const std::string& run_dir, int step);
 
 struct CheckpointEntry {
   int step = 0;
   std::string path;
 };
-// Newest first, whether sound or not.
+// Lists all checkpoints, newest first, without checking them.
 [[nodiscard]] std::vector<CheckpointEntry> list_checkpoints(
     const std::string& run_dir);
 
@@ -33,16 +33,16 @@ struct Skipped {
   Diagnostics reasons;
 };
 struct Newest {
-  std::optional<std::string> path;  // none: there is no sound checkpoint
+  std::optional<std::string> path;  // empty if no checkpoint is valid
   std::vector<Skipped> skipped;     // newer ones
 };
-// The newest checkpoint all of whose bytes are as they were written.
+// Finds the newest checkpoint whose bytes all match their hashes.
 [[nodiscard]] Newest find_newest(const std::string& run_dir);
 
-// Before a run writes checkpoints of its own: removes what a save that was cut
-// off has left, and moves the skipped ones out of the way. Returns a warning
-// for each leftover that stays, which costs space and nothing else. Throws
-// IoError.
+// Prepares the directory for new checkpoints: removes what interrupted saves
+// left, and renames the damaged checkpoints that were skipped. Returns a
+// warning for each leftover that could not be removed; it only costs space.
+// Throws IoError.
 std::vector<std::string> tidy_checkpoints(const std::string& run_dir,
                                           const std::vector<Skipped>& skipped);
 

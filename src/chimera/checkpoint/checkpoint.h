@@ -1,5 +1,5 @@
-// A checkpoint on disk, opened for reading: checkpoints/step-00000010 of a run
-// directory. Independent of the layout that wrote it.
+// A checkpoint on disk (checkpoints/step-00000010 of a run directory), opened
+// for reading. Any layout can read it, whatever layout wrote it.
 #pragma once
 
 #include <cstddef>
@@ -18,21 +18,21 @@ namespace chimera {
 
 class Checkpoint {
  public:
-  // Everything but the numbers themselves is checked: sizes, headers, and that
-  // every parameter is there in whole. Codes E580 to E583.
+  // Checks everything except the numbers themselves: sizes, headers, and that
+  // every parameter is complete. Codes E580 to E583.
   [[nodiscard]] static Result<Checkpoint> open(const std::string& path);
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const Manifest& manifest() const { return manifest_; }
 
-  // All numbers against their hashes: E582 for each tensor that differs.
+  // Compares all numbers with their hashes: E582 for each tensor that differs.
   [[nodiscard]] Diagnostics verify() const;
 
-  // The shape of a parameter's numbers of a kind; null if there are none.
+  // The shape of a parameter's tensor of this kind; null if there is none.
   [[nodiscard]] const std::vector<std::int64_t>* find(
       const std::string& kind, const std::string& parameter) const;
-  // Copies them, hashes compared. REQUIRES: find() has them, and `out` is as
-  // long as they are in float32.
+  // Copies the tensor into `out` and compares its hash. REQUIRES: find()
+  // returns it, and `out` has its size in float32.
   [[nodiscard]] Diagnostics read(const std::string& kind,
                                  const std::string& parameter,
                                  std::span<std::byte> out) const;
@@ -55,8 +55,9 @@ class Checkpoint {
 
   std::string path_;
   Manifest manifest_;
-  std::vector<std::unique_ptr<SafetensorsFile>> files_;  // as in the manifest
-  std::map<Name, std::vector<Range>> ranges_;            // by first element
+  // in the manifest's order
+  std::vector<std::unique_ptr<SafetensorsFile>> files_;
+  std::map<Name, std::vector<Range>> ranges_;  // by first element
 };
 
 }  // namespace chimera

@@ -39,7 +39,8 @@ std::string tensor_json(const ManifestTensor& tensor) {
       json_string(tensor.hash));
 }
 
-// No folder, no dot at its begin: nothing outside of the checkpoint.
+// Accepts plain file names only, so that a manifest cannot name a file outside
+// its checkpoint.
 bool is_part_name(const std::string& name) {
   constexpr std::string_view kBegin = "part-";
   constexpr std::string_view kEnd = ".safetensors";
@@ -51,7 +52,7 @@ bool is_part_name(const std::string& name) {
                      [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// How many elements; nullopt if they cannot be counted.
+// Number of elements; nullopt if it overflows.
 std::optional<std::int64_t> elements(const std::vector<std::int64_t>& shape) {
   for (const std::int64_t size : shape) {
     if (size < 0) return std::nullopt;
@@ -183,14 +184,14 @@ void ManifestReader::read_tensor() {
   manifest_.tensors.push_back(std::move(tensor));
 }
 
-// What the reader cannot know. Whoever reads the manifest relies on it.
+// Checks what spans several fields; users of the manifest rely on it.
 void ManifestReader::check() {
   if (format_ != kFormat) {
     refuse("format \"" + shown(format_) + "\"",
            std::string("must be \"") + kFormat + "\"");
   }
-  // Far above anything real, and far enough from the end that sums of a few of
-  // them do not overflow.
+  // Far above any real count, and small enough that sums of a few do not
+  // overflow.
   constexpr std::int64_t kMost = std::int64_t{1} << 53;
   const auto check_count = [&](const char* name, std::int64_t count) {
     if (count >= 0 && count <= kMost) return;

@@ -33,7 +33,7 @@ namespace chimera {
 struct ManifestFile {
   std::string name;
   std::int64_t bytes = 0;
-  std::string head;  // hash of what stands before the numbers
+  std::string head;  // hash of the file's header
 
   bool operator==(const ManifestFile&) const = default;
 };
@@ -42,7 +42,7 @@ struct ManifestTensor {
   std::string kind;
   std::string parameter;
   std::vector<std::int64_t> shape;  // of the whole parameter
-  std::int64_t first = 0;           // the element where it begins
+  std::int64_t first = 0;           // index of its first element
   std::int64_t count = 0;
   int file = 0;      // in Manifest::files
   std::string hash;  // of its bytes
@@ -52,13 +52,13 @@ struct ManifestTensor {
 
 struct Manifest {
   int step = 0;              // steps done
-  std::int64_t samples = 0;  // drawn from the data
+  std::int64_t samples = 0;  // samples drawn from the data so far
   std::int64_t updates = 0;  // steps whose update was not skipped
   std::int64_t seed = 0;
   std::string schedule;  // hash
-  std::string config;    // the run's, as run.toml
-  // The model as a Hugging Face config.json: what config leaves to model.init.
-  // Empty for layers of one's own.
+  std::string config;    // configuration of the run, as run.toml
+  // The model as a Hugging Face config.json, for shapes that come from
+  // model.init. Empty for user-defined layers.
   std::string model;
   std::vector<ManifestFile> files;
   std::vector<ManifestTensor> tensors;
@@ -66,22 +66,22 @@ struct Manifest {
   bool operator==(const Manifest&) const = default;
 };
 
-// Not only a range of its parameter.
+// Whether the tensor is a whole parameter and not a range of one.
 [[nodiscard]] bool is_whole(const ManifestTensor& tensor);
 
-// "kind/parameter", with "@first" for a range: its name in the file.
+// The tensor's name in its file: "kind/parameter", with "@first" for a range.
 [[nodiscard]] std::string key_of(const ManifestTensor& tensor);
 
-// XXH3, 64 bits; and as text, "77aa0123456789ab".
+// The 64-bit XXH3 hash, as a number and as text, "77aa0123456789ab".
 [[nodiscard]] std::uint64_t content_number(std::span<const std::byte> bytes);
 [[nodiscard]] std::string content_hash(std::span<const std::byte> bytes);
 
 [[nodiscard]] std::string to_json(const Manifest& manifest);
-// `file_name` is what messages call it.
+// `file_name` names the manifest in messages.
 [[nodiscard]] Result<Manifest> parse_manifest(const std::string& text,
                                               const std::string& file_name);
 
-// E583 for every parameter whose tensors do not make up the whole.
+// Reports E583 for every parameter whose tensors do not cover it.
 [[nodiscard]] Diagnostics check_complete(const Manifest& manifest,
                                          const std::string& where);
 

@@ -29,8 +29,8 @@ std::span<const std::byte> bytes_in(const StatePiece& piece) {
           piece.numbers.bytes()};
 }
 
-// The votes of an asynchronous run do not see its last updates, and what is
-// saved here would replace an older checkpoint that is sound.
+// Refuses weights that are not finite: the votes of an asynchronous run do not
+// see its last updates, and this save would replace an older, valid checkpoint.
 void check_finite(const StatePiece& piece) {
   if (piece.kind != kWeightsKind) return;
   const auto* numbers = static_cast<const float*>(piece.numbers.data);
@@ -40,7 +40,7 @@ void check_finite(const StatePiece& piece) {
   }
 }
 
-// What the manifest says of a piece, but for its hash.
+// The manifest entry of a piece, without its hash.
 ManifestTensor tensor_of(const StatePiece& piece) {
   CHIMERA_CHECK(piece.numbers.type == NumberType::kFloat32,
                 "checkpoints hold float32");
@@ -51,7 +51,7 @@ ManifestTensor tensor_of(const StatePiece& piece) {
           .count = static_cast<std::int64_t>(piece.numbers.count)};
 }
 
-// The parts of all ranks as one manifest.
+// Merges the manifests of all ranks' parts.
 Manifest merge_parts(const CommitOrder& order) {
   Manifest whole;
   for (const int rank : order.ranks) {
@@ -74,7 +74,8 @@ Manifest merge_parts(const CommitOrder& order) {
   return whole;
 }
 
-// Out of sight first: whoever looks meanwhile sees a whole one or none.
+// Renames the checkpoint before removing it, so that readers see either all of
+// it or nothing.
 void remove_checkpoint(const std::string& run_dir,
                        const CheckpointEntry& entry) {
   const std::string aside = fmt::format("{}/.step-{:08}.removing",
@@ -84,8 +85,8 @@ void remove_checkpoint(const std::string& run_dir,
   fs::remove_all(aside);
 }
 
-// Returns why one of them is still there; empty: none is. The new checkpoint
-// is complete either way.
+// Returns why an old checkpoint could not be removed; empty if all were. The
+// new checkpoint is complete either way.
 std::string remove_old(const CommitOrder& order) {
   std::vector<CheckpointEntry> entries;
   try {
@@ -154,7 +155,7 @@ Committed commit_parts(const CommitOrder& order) {
     sync_directory(order.folder);
     fs::rename(order.folder, path);
     sync_directory(checkpoints_path(order.run_dir));
-    sync_directory(order.run_dir);  // it may have made checkpoints/ itself
+    sync_directory(order.run_dir);  // checkpoints/ may be new
   } catch (const fs::filesystem_error& error) {
     throw IoError(error.what());
   }

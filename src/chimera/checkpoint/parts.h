@@ -1,6 +1,6 @@
-// How a checkpoint gets written: each rank writes its part, and one of them
-// commits when all are there. A part becomes visible to others by its own
-// manifest, so the ranks need nothing but the directory that they share.
+// Writing a checkpoint: each rank writes its part, and one rank commits once
+// all parts exist. A part becomes visible through its own manifest, so ranks
+// need only a shared directory.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@
 namespace chimera {
 
 struct PartOrder {
-  std::string folder;  // saving_path(); made if it is not there
+  std::string folder;  // saving_path(); created if missing
   int rank = 0;
-  // What the manifest says beside files and tensors.
+  // The manifest without files and tensors.
   Manifest head = {};
 };
 
-// Every byte is on disk when it returns. Throws IoError.
-// REQUIRES: the pieces hold float32.
+// Writes a rank's part. ENSURES: every byte is on disk on return. Throws
+// IoError. REQUIRES: the pieces hold float32.
 void write_part(const PartOrder& order, const std::vector<StatePiece>& pieces);
 
 // Whether a rank's part is complete.
@@ -28,23 +28,23 @@ void write_part(const PartOrder& order, const std::vector<StatePiece>& pieces);
 struct CommitOrder {
   std::string run_dir;
   std::string folder;
-  std::vector<int> ranks;  // whose parts make up the checkpoint
-  int keep = 1;            // of the newest ones stay
+  std::vector<int> ranks;  // ranks whose parts form the checkpoint
+  int keep = 1;            // number of newest checkpoints to keep
 };
 
 struct Committed {
   std::string path;
-  std::string warning;  // why an old checkpoint is still there; may be empty
+  std::string warning;  // why an old checkpoint could not be removed, or empty
 };
 
-// Gives the checkpoint its name at last, then removes old ones, as far as they
-// can be. Throws IoError, and then every earlier checkpoint is still there.
+// Renames the complete checkpoint to its final name, then removes old ones
+// where possible. Throws IoError; then every earlier checkpoint still exists.
 [[nodiscard]] Committed commit_parts(const CommitOrder& order);
 
-// Removes what write_part() has left, if it can.
+// Removes the files of write_part(), if possible.
 void give_up_parts(const std::string& folder) noexcept;
 
-// Bytes that a checkpoint of these pieces takes.
+// Bytes of a checkpoint of these pieces.
 [[nodiscard]] std::int64_t bytes_of(const std::vector<StatePiece>& pieces);
 
 }  // namespace chimera

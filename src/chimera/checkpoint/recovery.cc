@@ -18,7 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As bits: a norm may be infinite, and every rank must clip alike.
+// Writes doubles as bits: a norm may be infinite, and every rank must clip
+// alike.
 std::string to_text(const SurvivorReport& report) {
   return fmt::format("{} {:x} {:x}\n", report.steps,
                      std::bit_cast<std::uint64_t>(report.vote.squared_norm),
@@ -40,7 +41,7 @@ SurvivorReport from_text(const std::string& text) {
 
 constexpr const char* kLostToo = "lost too";
 
-// Sleeps until `is_there`; false if that takes too long.
+// Sleeps until `is_there` returns true; returns false after `patience`.
 bool wait_until(std::chrono::duration<double> patience,
                 const std::function<bool()>& is_there) {
   constexpr auto kPeriod = std::chrono::milliseconds(5);

@@ -19,13 +19,13 @@
 
 namespace chimera {
 
-// What a rank knows of the run.
+// A rank's knowledge of the run.
 struct SurvivorReport {
-  int steps = 0;  // whose votes it has read
-  Ballot vote;    // the last of them
+  int steps = 0;  // number of steps whose votes it has read
+  Ballot vote;    // the last vote it has read
 };
 
-// Every rank of `ranks` but one, ascending.
+// All of `ranks` ranks except `rank`, ascending.
 [[nodiscard]] std::vector<int> all_but(int rank, int ranks);
 
 class Recovery {
@@ -39,20 +39,21 @@ class Recovery {
   };
   explicit Recovery(Options options) : options_(std::move(options)) {}
 
-  // Of all survivors the one that knows most. Throws IoError, also when they
-  // have not all spoken in time, or one of them is lost too.
+  // Returns the report of the survivor that has come furthest. Throws IoError,
+  // also if a survivor does not report in time or is lost too.
   [[nodiscard]] SurvivorReport agree(const SurvivorReport& mine) const;
 
-  // Instead, by one that has failed itself: nobody need wait for it.
+  // Tells the others not to wait for this rank, which has failed itself. Called
+  // instead of agree().
   void withdraw() const;
 
-  // By the rank that is lost, if its process still lives: waits until the
-  // survivors have saved the run. Returns the steps done. Throws IoError as
+  // Waits until the survivors have saved the run, and returns the steps done.
+  // Called by the lost rank if its process still lives. Throws IoError as
   // agree() does, and if it takes too long.
   [[nodiscard]] int wait_for_survivors() const;
 
-  // Writes this rank's part; the first of them commits. Returns the path of
-  // the checkpoint once it is complete. Throws IoError.
+  // Writes this rank's part; the first survivor commits. Returns the path of
+  // the complete checkpoint. Throws IoError.
   [[nodiscard]] std::string save(const Manifest& head,
                                  const std::vector<StatePiece>& pieces) const;
 

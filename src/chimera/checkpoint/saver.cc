@@ -19,7 +19,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Training comes first on a busy machine.
+// Lowers this thread's priority: training comes first on a busy machine.
 void step_back() {
   constexpr int kNice = 10;
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice);

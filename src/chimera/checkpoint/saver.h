@@ -21,20 +21,21 @@ namespace chimera {
 
 struct SaveResult {
   int step = 0;
-  std::string path;     // empty: it failed
+  std::string path;     // empty if the save failed
   std::string error;    // then why
-  std::string warning;  // of what came after it; may be empty
-  double stall_s = 0;   // for which this rank's training waited
+  std::string warning;  // about removing old checkpoints; may be empty
+  double stall_s = 0;   // time that this rank's training waited
   double total_s = 0;
 };
 
-// A save between start() and settle().
+// State of a save between start() and settle().
 struct OpenSave {
   int step = 0;
   std::string folder;
   double stall_s = 0;
   Clock::time_point started;
-  std::future<std::string> part;  // why not; empty: it is written
+  // why the part failed; empty if it was written
+  std::future<std::string> part;
 };
 
 class Saver {
@@ -54,14 +55,14 @@ class Saver {
   // A save is open from start() until settle().
   [[nodiscard]] bool is_open() const { return open_.has_value(); }
   [[nodiscard]] Part part();
-  // Waits for this rank's own part.
+  // Waits until this rank's part is written or has failed.
   [[nodiscard]] Part wait_part();
-  // Why its part could not be written. REQUIRES: part() is kFailed.
+  // Why this rank's part could not be written. REQUIRES: part() is kFailed.
   [[nodiscard]] std::string error() const { return error_; }
 
   void settle(bool all_written);
-  // On rank 0, once for each save: nullopt while there is nothing (new) to
-  // tell; with `wait` it waits for a commit under way.
+  // Returns each save's result once, on rank 0; nullopt if there is no new one.
+  // With `wait` it waits for a commit in progress.
   [[nodiscard]] std::optional<SaveResult> result(bool wait);
 
  private:
@@ -71,12 +72,12 @@ class Saver {
   Options options_;
   std::string error_;
   Part part_ = Part::kIdle;
-  // Kept from save to save: its pages are there already.
+  // Reused by every save, because its pages are mapped already.
   std::unique_ptr<std::byte[]> memory_;
   std::size_t capacity_ = 0;
   std::vector<StatePiece> copied_;
-  // Last, so that they are destroyed first: when a worker fails during a save
-  // their threads still use the above, and their destructors wait for them.
+  // Declared last, so destroyed first: if a worker fails during a save, their
+  // threads still use the members above, and their destructors wait for them.
   std::future<SaveResult> commit_;
   std::optional<OpenSave> open_;
 };

@@ -35,7 +35,7 @@ std::vector<AllReduceRound> all_reduce_rounds(int member, int members,
                       .adds = true});
     mine = keeps;
   }
-  // The way back: what was given away returns, summed up.
+  // Doubling: the rounds in reverse bring the summed ranges back.
   for (std::size_t round = rounds.size(); round-- > first_halving;) {
     const AllReduceRound halving = rounds[round];
     rounds.push_back({.peer = halving.peer,

@@ -1,8 +1,8 @@
-// What one member does in a sum over several ranks: one exchange after the
-// other, each with one peer. Rabenseifner's algorithm: members beyond a power
-// of two are folded into their neighbours, then ranges are halved from
-// neighbour to neighbour until each member holds one range of the sum, and
-// doubled back. Every element is added by the tree of sum_tree.h.
+// The rounds of one member of an all-reduce: exchanges with one peer each, by
+// Rabenseifner's algorithm. Members beyond a power of two are folded into their
+// neighbours; then ranges are halved from neighbour to neighbour until each
+// member holds one range of the sum, and doubled back. Every element is added
+// by the tree of sum_tree.h.
 #pragma once
 
 #include <cstddef>
@@ -22,13 +22,13 @@ struct AllReduceRound {
   int peer = 0;  // a member
   Range send;    // either may be empty
   Range receive;
-  bool adds = false;  // what comes is added; else it replaces
+  bool adds = false;  // add the received numbers; else they replace
 
   bool operator==(const AllReduceRound&) const = default;
 };
 
-// The rounds of `member` for the elements of `all`, in order.
-// REQUIRES: 0 <= member < members.
+// Returns the rounds of `member` for the elements of `all`, in order. REQUIRES:
+// 0 <= member < members.
 [[nodiscard]] std::vector<AllReduceRound> all_reduce_rounds(int member,
                                                             int members,
                                                             const Range& all);

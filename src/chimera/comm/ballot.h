@@ -1,5 +1,5 @@
-// What all ranks agree on once a step: every rank fills in its own part, the
-// transport reduces them, and all ranks read the same result.
+// The vote of a step: every rank fills in a ballot, the transport reduces all
+// ballots to one, and all ranks read that result.
 #pragma once
 
 #include <limits>
@@ -9,17 +9,17 @@ namespace chimera {
 struct Ballot {
   static constexpr double kNowhere = std::numeric_limits<double>::infinity();
 
-  // Added up, in the fixed order of merge_all.
+  // Sums over all ranks, added in the order of sum_tree.h.
   double squared_norm = 0;  // of the gradient; each element counted by one rank
-  double loss = 0;          // of the mini-batch
+  double loss = 0;          // loss of the mini-batch
   double stop = 0;          // ranks that want this step to be the last
-  double busy_s = 0;        // time in compute
+  double busy_s = 0;        // time spent in compute
   double save = 0;          // ranks that want a checkpoint before the end
-  double written = 0;       // ranks that have written their part of the one
-  double unwritten = 0;     // under way, or could not
+  double written = 0;    // ranks that have written their part of a checkpoint
+  double unwritten = 0;  // ranks that could not write their part
 
-  // The least one wins: where the loss first stopped being a number, as
-  // encoded by whoever asks; kNowhere if it did not.
+  // Minimum over all ranks: the place where a value first was not finite,
+  // encoded by StageCompute; kNowhere if all were finite.
   double bad_at = kNowhere;
 
   bool operator==(const Ballot&) const = default;

@@ -1,4 +1,4 @@
-// Plain bytes as a payload: what ranks tell each other besides tensors.
+// Plain bytes as a payload, for messages other than tensors.
 #pragma once
 
 #include <cstring>
@@ -27,7 +27,7 @@ class BytesPayload final : public Payload {
   };
 }
 
-// Values that are their own bytes; of a span, what it points to.
+// Copies a trivially copyable value, or the values of a span, into a payload.
 template <class T>
 [[nodiscard]] PayloadPtr to_payload(std::span<T> values) {
   static_assert(std::is_trivially_copyable_v<T>);

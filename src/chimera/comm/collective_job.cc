@@ -48,7 +48,7 @@ void CollectiveJob::sum(std::size_t begin, std::size_t end) const {
     const T* more = numbers(from);
     for (std::size_t i = begin; i < end; ++i) sum[i] += more[i];
   });
-  // The first member has the sum, and gives up what is not its own last.
+  // The first member holds the whole sum, so it is reduced to its shard last.
   for (int member = members - 1; member >= 0; --member) {
     const Shard mine = part_of(member, begin, end);
     std::fill(numbers(member) + begin, numbers(member) + mine.begin, T{0});
@@ -60,7 +60,7 @@ void CollectiveJob::sum(std::size_t begin, std::size_t end) const {
   }
 }
 
-// What `member` gets of the sum, between `begin` and `end`.
+// The part of [begin, end) that `member` receives.
 Shard CollectiveJob::part_of(int member, std::size_t begin,
                              std::size_t end) const {
   if (!buffers_[0].only_shard) return {begin, end};
@@ -81,7 +81,7 @@ void CollectiveJob::gather(std::size_t begin, std::size_t end) const {
       return static_cast<std::byte*>(buffers_[member].data) + from * width;
     };
     for (int member = 0; member < members; ++member) {
-      // Members that share their memory have it already.
+      // Members that share memory have the result already.
       if (at(member) != at(owner)) {
         std::memcpy(at(member), at(owner), (to - from) * width);
       }

@@ -1,6 +1,6 @@
-// A collective once all its members have started it: arithmetic on their
-// buffers, cut into blocks that any thread may run in any order. Every element
-// is added by the same tree, so neither matters for the bits.
+// A collective that all members have started: arithmetic on their buffers, cut
+// into blocks. Any thread may run any block in any order: every element is
+// added by the same tree, so the bits do not change.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace chimera {
 
 class CollectiveJob {
  public:
-  // `buffers` in member order, all of one count and type.
+  // REQUIRES: `buffers` are in member order and have one count and type.
   CollectiveJob(CollectiveId::Kind kind, std::vector<NumberBuffer> buffers);
 
   [[nodiscard]] std::size_t num_blocks() const { return num_blocks_; }

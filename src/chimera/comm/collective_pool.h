@@ -18,12 +18,12 @@ namespace chimera {
 class CollectivePool {
  public:
   explicit CollectivePool(int threads);
-  // Jobs that have not been run by then are dropped, with their `done`.
+  // Drops jobs that have not run, without calling their `done`.
   ~CollectivePool();
 
-  // Runs all blocks, then calls `done` once, on the thread that finished last:
-  // a thread of the pool, or, for a job of a single block, the caller's own (a
-  // hand-over would take longer).
+  // Runs all blocks, then calls `done` once on the thread that finished last.
+  // That is a thread of the pool, or the caller's for a job of one block, since
+  // handing it over would take longer.
   void run(CollectiveJob job, std::function<void()> done);
 
  private:
@@ -38,7 +38,7 @@ class CollectivePool {
   };
 
   void work();
-  // The next block to run and its job; null once the pool is to end.
+  // Waits for the next block and returns its job; null once the pool ends.
   std::shared_ptr<Running> take(std::size_t& block);
 
   std::mutex mutex_;

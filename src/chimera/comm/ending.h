@@ -29,7 +29,7 @@ struct Cause {
 // The end of a run, as one rank has found it and all ranks learn it.
 struct Ending {
   FailureKind kind = FailureKind::kInternal;
-  int origin = -1;     // the rank that found out
+  int origin = -1;     // rank that detected the end
   std::string reason;  // given by a rank that failed by itself
 
   // The rank that the others go on without; -1 = none. It equals `origin` if

@@ -6,7 +6,7 @@
 namespace chimera {
 namespace {
 
-// At most a year, so that it can be counted.
+// Limits `value` to a year, so that it fits a Clock::duration.
 Clock::duration seconds(double value) {
   constexpr double kMost = 3e7;
   return std::chrono::duration_cast<Clock::duration>(

@@ -1,7 +1,6 @@
-// Links that are slower than shared memory, for emulated runs: when would what
-// is sent now arrive? The same rules as the simulator's: bytes occupy their
-// directed link one message after the other, latency does not; a collective
-// occupies all links between its members.
+// Arrival times on links slower than shared memory, for emulated runs, by the
+// simulator's rules: bytes occupy their directed link one message after the
+// other, latency does not; a collective occupies all links between its members.
 #pragma once
 
 #include <mutex>
@@ -30,7 +29,7 @@ class LinkClock {
   // Rabenseifner's time: 2 log2(r) latency + 2 (r-1)/r bytes.
   [[nodiscard]] Span all_reduce(std::span<const int> members,
                                 std::size_t bytes);
-  // A vote is small: its latency alone.
+  // Votes are small, so only latency counts.
   [[nodiscard]] Span vote() const;
 
  private:

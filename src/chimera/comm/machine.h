@@ -1,13 +1,13 @@
-// Which machine this is, as far as processes and clocks are concerned.
+// Identifies the machine, to tell whether two processes share a clock.
 #pragma once
 
 #include <cstdint>
 
 namespace chimera {
 
-// The same for all processes under one running kernel, whatever their host
-// names, containers or network namespaces: its steady clock is theirs. 0 if it
-// cannot be told.
+// An id shared by all processes under one running kernel, whatever their host
+// names, containers or network namespaces: they share its steady clock. 0 if
+// unknown.
 [[nodiscard]] std::uint64_t machine_id();
 
 }  // namespace chimera

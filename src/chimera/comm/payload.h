@@ -1,5 +1,5 @@
-// What travels between stages. A transport does not look inside: between
-// threads it hands the object itself over, between processes it moves bytes().
+// The content of a message. A transport does not look inside: between threads
+// it passes the object itself, between processes it moves bytes().
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,14 @@ class Payload {
   Payload& operator=(const Payload&) = delete;
   virtual ~Payload() = default;
 
-  // All of it, contiguous; its size is known to both ends beforehand.
+  // The whole content, contiguous. Both ends know its size beforehand.
   [[nodiscard]] virtual std::span<std::byte> bytes() = 0;
 };
 
 using PayloadPtr = std::unique_ptr<Payload>;
 
-// Makes a payload of the right size to receive into. A transport that hands
-// objects over never calls it.
+// Makes a payload of the right size to receive into. A transport that passes
+// objects never calls it.
 using PayloadMaker = std::function<PayloadPtr()>;
 
 }  // namespace chimera

@@ -1,5 +1,5 @@
-// Ranks as threads of one process: no set-up, no socket, and an activation is
-// handed over without a copy.
+// Ranks as threads of one process: no set-up, no socket, and activations change
+// hands without a copy.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,8 @@ struct ThreadsOptions {
   LinkSpeed links = {};  // slowed for emulated runs
 };
 
-// Makes the transports of all ranks. Outlives their use, and is outlived by
-// every buffer given to a collective.
+// Makes the transports of all ranks. REQUIRES: this object outlives their use,
+// and every buffer given to a collective outlives this object.
 class ThreadsWorld {
  public:
   explicit ThreadsWorld(const ThreadsOptions& options);

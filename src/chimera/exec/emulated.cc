@@ -9,7 +9,7 @@
 namespace chimera {
 namespace {
 
-// What a payload or stash was made for.
+// Identifies the work that a payload or stash belongs to.
 struct Stamp {
   int stage = 0;
   int micro = 0;
@@ -23,7 +23,7 @@ struct Stamp {
   bool operator==(const Stamp&) const = default;
 };
 
-// The stamp, and as many bytes as the real thing would have.
+// A stamp, padded to the bytes of the real payload.
 class StampedPayload final : public Payload {
  public:
   StampedPayload(const Stamp& stamp, std::size_t size)
@@ -51,8 +51,8 @@ struct EmulatedWeights final : Weights {};
 
 struct EmulatedStash final : Stash {
   Stamp stamp;
-  bool complete = false;  // not before R, where the forward is recomputed
-  WeightsPtr weights;     // keeps its version alive, as a graph would
+  bool complete = false;  // with recomputation, true only after R
+  WeightsPtr weights;     // keeps its version alive, as an autograd graph would
 };
 
 void check_stamp(const PayloadPtr& payload, const Stamp& expected) {
@@ -158,7 +158,8 @@ class Emulated final : public StageCompute {
   }
 
  private:
-  // Ends `seconds` after it was made, however long the work in between took.
+  // Waits until `seconds` after its construction, including the work in
+  // between.
   class Wait {
    public:
     explicit Wait(double seconds)
@@ -172,8 +173,8 @@ class Emulated final : public StageCompute {
     }
 
    private:
-    // Timers wake threads 50 to 150 us late, so the last of the time is spent
-    // awake, as all of it would be in a real action.
+    // Timers wake threads 50 to 150 us late, so the end of the wait spins; a
+    // real action would compute all the time.
     static constexpr auto kAwake = std::chrono::microseconds(100);
 
     Clock::time_point until_;
@@ -183,7 +184,7 @@ class Emulated final : public StageCompute {
   // element: integers, so that sums are exact up to 2^24.
   struct Tied {
     float value = 0;
-    int step = -1;  // of its last update
+    int step = -1;  // step of its last update
   };
   // What an update uses up.
   struct Kept {
@@ -241,8 +242,8 @@ class Emulated final : public StageCompute {
       tied_.value += worth(work.micro);
   }
 
-  // After the sum, every holder has the whole mini-batch's gradient, or, where
-  // each micro-batch has its own update, that micro-batch's.
+  // After the all-reduce, every holder has the gradient of the whole mini-batch
+  // or, if each micro-batch has its own update, of that micro-batch.
   void check_gradient(const UpdateOrder& order) {
     float expected = 0;
     for (int micro = 0; micro < schedule_.micros; ++micro) {

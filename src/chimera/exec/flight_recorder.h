@@ -1,5 +1,5 @@
-// The last actions of a worker, for when it is found dead or stuck: who reads
-// them need not be the worker itself.
+// The last actions of a worker, for reports about dead or stuck ranks. Any
+// thread may read them.
 #pragma once
 
 #include <array>
@@ -15,11 +15,11 @@ namespace chimera {
 // Thread-safe.
 class FlightRecorder {
  public:
-  // The worker begins an action, and has ended the one before.
+  // Records the start of an action and the end of the one before.
   void begin(const Action& action, int step);
 
-  // One line an action, oldest first, with the seconds since it began; the
-  // last one is under way.
+  // One line per action, oldest first, with the seconds since its start; the
+  // last one is still running.
   [[nodiscard]] std::string text() const;
 
  private:

@@ -1,5 +1,5 @@
-// One rank's view of a lowered schedule: its list, and what follows from the
-// schedule alone, worked out once before the first step.
+// One rank's view of a lowered schedule: its list, and everything that follows
+// from the schedule alone, computed once before the first step.
 #pragma once
 
 #include <vector>
@@ -18,11 +18,11 @@ struct RankPlace {
 [[nodiscard]] int rank_of(const Schedule& schedule, const RankPlace& place);
 [[nodiscard]] int num_ranks(const Schedule& schedule);
 
-// Which ranks add up a group's gradients, ascending.
+// The ranks of a group's all-reduce, ascending.
 [[nodiscard]] std::vector<int> member_ranks(const Schedule& schedule,
                                             const SumGroup& group);
 
-// The same of every group, by number.
+// The ranks of every group, by group number.
 [[nodiscard]] std::vector<std::vector<int>> group_ranks(
     const Schedule& lowered);
 
@@ -30,8 +30,8 @@ struct RankPlace {
 [[nodiscard]] std::vector<int> stages_of(const Placement& placement,
                                          int worker);
 
-// The ranks that one sends to, receives from or adds up with, ascending; and
-// rank 0, which watches over all.
+// The ranks that `rank` sends to, receives from or shares a group with, and
+// rank 0; ascending.
 [[nodiscard]] std::vector<int> peer_ranks(const Schedule& lowered, int rank);
 
 class Program {
@@ -46,12 +46,12 @@ class Program {
   }
   [[nodiscard]] const MicroIndex& index() const { return index_; }
 
-  // That this worker holds, each once, ascending.
+  // Stages that this worker holds, each once, ascending.
   [[nodiscard]] std::vector<int> stages() const {
     return stages_of(schedule_.placement, place_.worker);
   }
 
-  // Rounds after the last step's own that drain work in flight.
+  // Number of rounds after the last step that drain work in flight.
   [[nodiscard]] int closing_rounds() const { return closing_rounds_; }
   // The vote decides about updates: they stand after it in the list.
   [[nodiscard]] bool vote_gates_update() const { return vote_gates_update_; }
@@ -61,7 +61,7 @@ class Program {
   [[nodiscard]] bool has_late_vote() const {
     return verdict_position_ < list().size();
   }
-  // Forwards use the weights one update behind (PipeDream-2BW).
+  // Whether forwards use weights that are one update old (PipeDream-2BW).
   [[nodiscard]] bool is_double_buffered() const { return double_buffered_; }
   [[nodiscard]] bool is_recomputed(int stage, int micro) const {
     return recomputed_[index_.cell(stage, micro)];
@@ -69,7 +69,7 @@ class Program {
   [[nodiscard]] bool is_last_stage(int stage) const {
     return stage + 1 == schedule_.stages();
   }
-  // Whether `stage` of this pipe is this worker's own.
+  // Whether this worker holds `stage` of `pipe`.
   [[nodiscard]] bool is_here(int pipe, int stage) const {
     return schedule_.placement.worker(pipe, stage) == place_.worker;
   }
@@ -100,8 +100,8 @@ class Program {
   std::vector<std::vector<int>> groups_of_;  // [stage]
 };
 
-// Only the forwards of a lowered schedule, with their messages and the vote:
-// what an evaluation runs. As a part of the list's order it finishes too.
+// Returns the forwards of a lowered schedule with their messages and the vote,
+// for evaluations. ENSURES: it finishes, as a subsequence of lists that do.
 [[nodiscard]] Schedule forward_only(const Schedule& lowered);
 
 }  // namespace chimera

@@ -35,12 +35,12 @@ const char* deed(Op op) {
   return "";
 }
 
-// An evaluation, whose steps and lists are other ones.
+// Marks an evaluation, which has its own steps and lists.
 constexpr std::uint64_t kEvaluation = std::uint64_t{1} << 63;
 
 }  // namespace
 
-// Positions count from 1 here, so that 0 is left for "nothing yet".
+// Encodes positions from 1, so that 0 means "not started".
 std::uint64_t encode(const Progress& progress) {
   const std::uint64_t step = static_cast<std::uint32_t>(progress.step);
   return (progress.training ? 0 : kEvaluation) | step << 32 |
@@ -84,8 +84,8 @@ std::string describe_progress(const Schedule& schedule, int rank,
   }
   const auto position = static_cast<std::uint32_t>(progress) - 1;
   const ActionList& list = schedule.actions[place_of(schedule, rank).worker];
-  // A rank may be in another list than the one at hand: that of training while
-  // this one evaluates, or that of an order it has gone over to.
+  // The rank may walk another list than `schedule`'s: training while this rank
+  // evaluates, or an order that it was re-planned to.
   return "step " + std::to_string(step) + ", " +
          (position < list.size() ? describe(list[position])
                                  : "action " + std::to_string(position));

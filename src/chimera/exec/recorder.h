@@ -1,5 +1,5 @@
-// What one rank did and when: events for the trace, and the totals that are
-// kept even without one.
+// Records the events of one rank for the trace, and totals that are needed even
+// without a trace.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@ namespace chimera {
 
 struct RecorderOptions {
   bool keep_events = false;
-  // Of a long run only the newest steps are kept.
+  // Number of newest steps whose events are kept.
   int most_steps = 50;
   Clock::time_point epoch;  // time 0 of the trace
 };
@@ -21,22 +21,23 @@ class Recorder {
   Recorder(const RecorderOptions& options, int rank);
 
   void compute(const Action& action, int step, const Span& span, int version);
-  // A message that this rank has received; `send` is the sender's action.
+  // Records a message that this rank has received; `send` is the sender's
+  // action.
   void message(const Action& send, int from, int step, const Span& span);
   void collective(const Action& sum, int step, const Span& span);
   void vote(int step, const Span& span);
 
-  // While paused, nothing is kept: evaluations count steps of their own.
+  // While paused, nothing is recorded: evaluations have their own step numbers.
   void pause(bool paused) { is_paused_ = paused; }
   // Forgets the events of old steps.
   void begin_round(int round);
-  // Forgets all events; from now on they are kept or not.
+  // Forgets all events. `keep`: whether to record events from now on.
   void forget(bool keep);
 
   // Time in compute since the last call.
   [[nodiscard]] double take_busy_s();
 
-  // Without causes: trace/merge.h finds them.
+  // Events without causes, which trace/merge.h adds.
   [[nodiscard]] const std::vector<Event>& events() const { return events_; }
 
  private:

@@ -13,10 +13,10 @@
 namespace chimera {
 namespace {
 
-// The failure that started it all, not what those threw whom it woke.
+// Keeps the first failure, not the AbortedErrors that it caused on other ranks.
 class FirstFailure {
  public:
-  // Called in a catch block.
+  // REQUIRES: called in a catch block.
   void note(bool was_woken) {
     const std::lock_guard lock(mutex_);
     std::exception_ptr& failure = was_woken ? woken_ : failure_;
@@ -40,7 +40,7 @@ void run_threads(const ThreadsOptions& options,
   ThreadsWorld world(options);
   FirstFailure failure;
   const auto run = [&](int rank) {
-    // Waits end when they should, not up to 50 us later.
+    // Lets timers end within 1 us instead of up to 50 us late.
     prctl(PR_SET_TIMERSLACK, 1000UL);
     try {
       body(world.at(rank));
@@ -56,7 +56,7 @@ void run_threads(const ThreadsOptions& options,
     for (int rank = 0; rank < options.ranks; ++rank) {
       threads.emplace_back(run, rank);
     }
-  } catch (const std::system_error& error) {  // no more threads to be had
+  } catch (const std::system_error& error) {  // no thread could be started
     failure.note(false);
     world.at(0).abort(error.what());
   }

@@ -1,4 +1,4 @@
-// Ranks as threads of this process.
+// Runs ranks as threads of this process.
 #pragma once
 
 #include <functional>
@@ -9,14 +9,13 @@
 
 namespace chimera {
 
-// Calls `body` once per rank, each on a thread of its own. The first rank that
-// throws aborts all others, and its exception is thrown here once every thread
-// has ended.
-// REQUIRES: buffers given to collectives outlive this call.
+// Calls `body` once per rank, each on its own thread. The first rank that
+// throws aborts all others, and its exception is rethrown once every thread has
+// ended. REQUIRES: buffers given to collectives outlive this call.
 void run_threads(const ThreadsOptions& options,
                  const std::function<void(Transport& transport)>& body);
 
-// The same for ranks that compute: `make` gives each its StageCompute, which
+// Does the same for ranks with a StageCompute, which `make` creates. It
 // outlives the transport, whose collectives use its buffers.
 void run_workers(
     const ThreadsOptions& options,

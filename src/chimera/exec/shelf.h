@@ -1,6 +1,5 @@
-// A small store of things put aside under (number, step) until they are asked
-// for. Few lie there at once, so a search is a short walk, and nothing is
-// allocated once it has grown.
+// A small map from (number, step) to items. It holds few items at once, so a
+// linear search is short, and nothing is allocated once it has grown.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +18,7 @@ class Shelf {
     items_.push_back({number, step, std::move(thing)});
   }
 
-  // REQUIRES (here and below): it is there.
+  // REQUIRES (here and below): the item exists.
   [[nodiscard]] T& find(std::size_t number, int step) {
     return position(number, step)->thing;
   }

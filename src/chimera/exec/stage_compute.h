@@ -1,9 +1,8 @@
-// What a stage can do, without saying how: the runtime walks schedules over
-// this interface, and emulated stages or libtorch stand behind it. One object
-// per rank, used by that rank's thread only.
-//
-// The runtime owns what lives between actions (stashes, weight versions,
-// payloads) and hands it back; what is inside is the implementation's.
+// The computations of stages, as an interface: the runtime walks schedules over
+// it; emulated stages and libtorch implement it. One object per rank, used by
+// that rank's thread only. The runtime owns what lives between actions
+// (stashes, weight versions, payloads) and passes it back; only the
+// implementation looks inside.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@
 
 namespace chimera {
 
-// Which work: the action's numbers and the absolute step.
+// Identifies a computation: the action's numbers and the absolute step.
 struct Work {
   int pipe = 0;
   int stage = 0;
@@ -25,7 +24,7 @@ struct Work {
   bool training = true;  // false: evaluation, nothing is kept
 };
 
-// What a forward keeps for its backward.
+// The data that a forward keeps for its backward.
 class Stash {
  public:
   Stash() = default;
@@ -59,23 +58,23 @@ struct ForwardResult {
 struct UpdateOrder {
   int stage = 0;
   int step = 0;
-  int micro = kNone;  // where every micro-batch has its own update
-  // Somebody still needs the current values: make new ones.
+  int micro = kNone;  // set if every micro-batch has its own update
+  // The current values are still needed, so the update makes new ones.
   bool keep_current = false;
-  // The step's vote, where the update waits for it; else null.
+  // The step's vote if the update waits for it; else null.
   const Ballot* vote = nullptr;
   // The vote decides about the update and is not known yet: undo_update may
   // follow.
   bool is_provisional = false;
 };
 
-// What to save of a stage: this rank's share, so that all holders together
-// save everything once.
+// Selects what this rank saves of a stage, so that all holders together save
+// everything once.
 struct StateOrder {
   int stage = 0;
   const Weights& newest;
-  const Weights* previous = nullptr;  // where forwards still use it
-  int lost = kNone;                   // a rank that takes no share
+  const Weights* previous = nullptr;  // set if forwards still use it
+  int lost = kNone;                   // a lost rank, which saves nothing
 };
 
 class StageCompute {
@@ -86,17 +85,18 @@ class StageCompute {
   virtual ~StageCompute() = default;
 
   [[nodiscard]] virtual WeightsPtr initial_weights(int stage) = 0;
-  // Where a run goes on that keeps them: those of one update earlier.
+  // On resume with double buffering: the previous weights. Null otherwise.
   [[nodiscard]] virtual WeightsPtr initial_previous(int /*stage*/) {
     return nullptr;
   }
 
-  // Lies where it is until the next update. Nothing, if nothing is kept.
+  // The training state that `order` selects, as views that stay valid until the
+  // next update. Empty if the implementation keeps no state.
   [[nodiscard]] virtual std::vector<StatePiece> state(
       const StateOrder& /*order*/) {
     return {};
   }
-  // That the weights have seen, those of earlier runs included.
+  // Number of updates applied so far, those before a resume included.
   [[nodiscard]] virtual std::int64_t updates() const { return 0; }
 
   // `input` is the output of the stage below; null for stage 0.
@@ -109,17 +109,18 @@ class StageCompute {
   // Returns the gradient for the stage below; null from stage 0.
   [[nodiscard]] virtual PayloadPtr backward(const Work& work, Stash& stash,
                                             PayloadPtr gradient) = 0;
-  // The same in two halves.
+  // backward() in two halves: the input gradient, then the weight gradient.
   [[nodiscard]] virtual PayloadPtr input_grad(const Work& work, Stash& stash,
                                               PayloadPtr gradient) = 0;
   virtual void weight_grad(const Work& work, Stash& stash) = 0;
 
-  // This rank's gradient of the weights that `group` shares, its own members
-  // added up. The sum over all ranks will replace it before the next update;
-  // where the buffer asks for its shard only, that and zeros.
+  // This rank's gradient of the weights that `group` shares, summed over the
+  // members on this rank. The all-reduce replaces it by the sum over all ranks
+  // (with only_shard: by this rank's shard of it, and zeros) before the next
+  // update.
   [[nodiscard]] virtual NumberBuffer gradient(const SumGroup& group) = 0;
 
-  // Returns `current` itself, changed, or a new version.
+  // Updates `current` in place and returns it, or returns a new version.
   [[nodiscard]] virtual WeightsPtr update(const UpdateOrder& order,
                                           const WeightsPtr& current) = 0;
 
@@ -136,21 +137,22 @@ class StageCompute {
   // results: they run again, or never.
   virtual void forget_forwards(int /*step*/) {}
 
-  // Where each rank has updated only its shard of what `group` shares: the
-  // weights that the ranks now gather from each other. Asked after `stage`'s
-  // update; empty if there is nothing to gather.
+  // The weights to all-gather if each rank has updated only its shard of what
+  // `group` shares; empty if there is nothing to gather. Called after `stage`'s
+  // update.
   [[nodiscard]] virtual NumberBuffer updated_shards(const SumGroup& group,
                                                     int stage) = 0;
 
-  // This rank's part of the step's vote, once its sums are complete.
+  // This rank's ballot for the step's vote. REQUIRES: its all-reduces are
+  // complete.
   [[nodiscard]] virtual Ballot ballot(int step, bool training) = 0;
 
-  // Something to receive into: the activation that enters work.stage, or the
-  // gradient that comes back to it.
+  // Makes a payload to receive into: the activation that enters work.stage, or
+  // the gradient that returns to it.
   [[nodiscard]] virtual PayloadPtr empty_payload(const Work& work,
                                                  bool is_gradient) = 0;
 
-  // The most memory it has taken at once; 0 where nobody counts it.
+  // Peak memory in bytes; 0 if not measured.
   [[nodiscard]] virtual std::int64_t peak_bytes() const { return 0; }
 };
 

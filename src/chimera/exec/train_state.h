@@ -1,5 +1,5 @@
-// What must outlive a run so that training can go on from where it stood, as
-// it lies in memory: whole parameters, or ranges of their elements.
+// The state that a checkpoint saves so that training can resume, as views into
+// memory: whole parameters, or ranges of their elements.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace chimera {
 
-// The kinds of a parameter's numbers; optimizers add their own.
+// Kinds of tensors per parameter; optimizers add more.
 inline constexpr const char* kWeightsKind = "weights";
-// The weights one update earlier, where forwards still use them.
+// The previous weights, if forwards still use them.
 inline constexpr const char* kPreviousKind = "previous_weights";
 
 struct StatePiece {
   std::string kind;
   std::string parameter;            // its name
   std::vector<std::int64_t> shape;  // of the whole parameter
-  std::int64_t first = 0;           // the element where the piece begins
+  std::int64_t first = 0;           // index of the piece's first element
   NumberBuffer numbers;
 };
 

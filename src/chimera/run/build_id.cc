@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t aligned(std::size_t size) { return (size + 3) / 4 * 4; }
 
-// The note NT_GNU_BUILD_ID of a segment of notes.
+// Finds NT_GNU_BUILD_ID in a segment of ELF notes.
 std::string id_in(const char* notes, std::size_t size) {
   std::size_t at = 0;
   while (at + sizeof(ElfW(Nhdr)) <= size) {
@@ -34,7 +34,7 @@ std::string id_in(const char* notes, std::size_t size) {
 }
 
 struct Search {
-  std::uintptr_t address = 0;  // of something in the library
+  std::uintptr_t address = 0;  // any address in the library
   std::string id;
 };
 

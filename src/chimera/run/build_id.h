@@ -1,12 +1,12 @@
-// Which compilation this is.
+// Identifies the compilation.
 #pragma once
 
 #include <string>
 
 namespace chimera {
 
-// The linker's id of the library that this code is in, in hex: other sources,
-// another compiler or other flags give another. "unknown" if it has none.
+// The linker's build id of the library that contains this code, in hex; it
+// changes with sources, compiler and flags. "unknown" if there is none.
 [[nodiscard]] std::string build_id();
 
 }  // namespace chimera

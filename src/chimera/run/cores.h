@@ -3,8 +3,8 @@
 
 namespace chimera {
 
-// Number of cores that this process may run on: what taskset, a launcher's
-// binding or a container has left of the host's.
+// Number of cores that this process may run on, given taskset, a launcher's
+// binding or a container.
 [[nodiscard]] int usable_cores();
 
 }  // namespace chimera

@@ -30,7 +30,7 @@ void Flights::write(const std::string& run_directory,
           text);
     }
   } catch (const std::exception&) {
-    return;  // there is nobody left to tell
+    return;  // no one is left to tell
   }
 }
 

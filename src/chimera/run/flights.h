@@ -12,15 +12,15 @@ namespace chimera {
 
 class Flights {
  public:
-  // Of ranks first .. first + count - 1.
+  // Recorders of ranks first to first + count - 1.
   Flights(int first, int count);
 
   [[nodiscard]] FlightRecorder* at(int rank) {
     return recorders_[rank - first_].get();
   }
 
-  // Each rank's file, headed by its name and `reason`. Never throws: it is
-  // called when all is lost anyway, or by the way.
+  // Writes each rank's file, headed by its name and `reason`. Never throws,
+  // because it is called while a run fails.
   void write(const std::string& run_directory,
              const std::vector<std::string>& rank_names,
              const std::string& reason) const noexcept;

@@ -26,8 +26,8 @@ Diagnostic refuse(const std::string& found, const std::string& needed,
 
 }  // namespace
 
-// SLURM_PROCID and SLURM_NTASKS say nothing: they are set in a batch script,
-// too, and are those of mpirun's daemon under an mpirun.
+// Ignores SLURM_PROCID and SLURM_NTASKS: they are also set in a batch script,
+// and under mpirun they are those of mpirun's daemon.
 Launcher find_launcher() {
   if (is_set("OMPI_COMM_WORLD_SIZE")) return Launcher::kMpirun;
   if (is_set("PMIX_RANK")) return Launcher::kSrun;
@@ -67,8 +67,8 @@ Result<bool> is_mpi_rank(TransportKind asked, Launcher launcher) {
 }
 
 Diagnostics check_single(const std::string& command, Launcher launcher) {
-  // Other launchers than srun set PMIX_RANK too, and do not say how many they
-  // have started: taken for several.
+  // Launchers other than srun set PMIX_RANK too, but not the number of
+  // processes, so several are assumed.
   const bool several =
       launcher == Launcher::kSrunPlain || launcher == Launcher::kTorchrun ||
       (launcher == Launcher::kSrun && number("SLURM_STEP_NUM_TASKS") != 1) ||
@@ -104,7 +104,8 @@ bool is_mpirun(int pid) {
   return std::ranges::find(kNames, name) != kNames.end();
 }
 
-// mpirun hands its parameters on in the environment; a second is its default.
+// mpirun passes its parameters on in the environment; one second is the
+// default.
 std::chrono::duration<double> mpirun_kill_delay() {
   const char* given = std::getenv("OMPI_MCA_odls_base_sigkill_timeout");
   return std::chrono::duration<double>(given == nullptr ? 1 : std::atof(given));

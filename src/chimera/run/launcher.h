@@ -1,6 +1,6 @@
-// Who started this process, and so which ranks there are: read from the
-// environment before MPI is touched, as MPI_Init fails in its own words where
-// it was not asked for.
+// The launcher that started this process, found from the environment. It must
+// be known before MPI is initialised, because MPI_Init ends a process that no
+// MPI launcher started with a message of its own.
 #pragma once
 
 #include <chrono>
@@ -16,23 +16,23 @@ enum class Launcher {
   kMpirun,     // one rank of an MPI world
   kSrun,       // the same, by srun --mpi=pmix
   kSrunPlain,  // srun without PMIx: separate processes
-  kTorchrun,   // separate processes, too
+  kTorchrun,   // separate processes
 };
 
 [[nodiscard]] Launcher find_launcher();
 
-// Whether this process is one rank of several: what was asked for against who
-// started it.
-//   E571 a transport or a launcher that cannot be
+// Decides from the requested transport and the launcher whether this process is
+// one rank of several. E571 if they do not fit together.
 [[nodiscard]] Result<bool> is_mpi_rank(TransportKind asked, Launcher launcher);
 
-// For commands that run in one process: E571 if a launcher has started several.
+// Checks a command that runs in one process: E571 if a launcher has started
+// several.
 [[nodiscard]] Diagnostics check_single(const std::string& command,
                                        Launcher launcher);
 
 [[nodiscard]] std::string name_of(Launcher launcher);
 
-// Whether the process `pid` of this host is mpirun, or its daemon.
+// Whether process `pid` of this host is mpirun or its daemon.
 [[nodiscard]] bool is_mpirun(int pid);
 
 // Time from mpirun's SIGTERM to its SIGKILL.

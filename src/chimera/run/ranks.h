@@ -1,4 +1,4 @@
-// This process as one rank of an MPI world.
+// Runs this process as one rank of an MPI world.
 #pragma once
 
 #include <chrono>
@@ -12,21 +12,20 @@
 
 namespace chimera {
 
-// run() where a launcher has started several processes.
+// run() for a process that a launcher started as one of several.
 [[nodiscard]] RunEnd run_as_rank(const Result<RunConfig>& config,
                                  const RunOptions& options, Launcher launcher,
                                  RunObserver& observer);
 
 struct RankWork {
-  int ranks = 1;  // that there must be
+  int ranks = 1;  // number of ranks required
   std::chrono::duration<double> deadline{300};
   std::vector<std::vector<int>> groups;  // as in MpiOptions
 };
 
-// Other work than a run: `body` on every rank, with `ranks_here` of them on its
-// host. Returns the exit code; if a peer is lost, the process ends.
-//   E571 another number of ranks than `work` needs
-//   E573 a build without MPI
+// Calls `body` on every rank, with the number of ranks on its host. Returns the
+// exit code; ends the process if a peer is lost. E571 if `work` needs another
+// number of ranks, E573 in a build without MPI.
 [[nodiscard]] ExitCode work_as_rank(
     const RankWork& work, Launcher launcher, RunObserver& observer,
     const std::function<void(Transport& transport, int ranks_here)>& body);

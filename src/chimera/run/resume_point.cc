@@ -10,8 +10,8 @@ namespace chimera {
 
 namespace {
 
-// The run has come to an end, and saved nothing on the way. To start from the
-// first step would put its weights aside for those of a new run.
+// Finds weights of a run that ended without checkpoints. Starting it again from
+// the first step would replace them.
 std::optional<Diagnostic> find_weights(const std::string& run_dir) {
   const std::string weights = run_dir + "/weights";
   std::error_code error;
@@ -30,9 +30,10 @@ std::optional<Diagnostic> find_weights(const std::string& run_dir) {
 }  // namespace
 
 Result<ResumePoint> find_resume_point(const std::string& run_dir) {
-  // Before anything is read: a run at work would go on to save and remove. If
-  // the directory is not there, or not writable, open_run_directory() sees to
-  // it, once all else is known to be right.
+  // Locked before anything is read, because a running run would save and remove
+  // checkpoints meanwhile. If the directory is missing or not writable,
+  // open_run_directory() reports it later, once everything else has been
+  // checked.
   RunDirectoryLockPtr lock;
   if (access(run_dir.c_str(), W_OK) == 0) {
     const Result<RunDirectoryLockPtr> taken = lock_run_directory(run_dir);

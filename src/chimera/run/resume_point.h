@@ -1,4 +1,4 @@
-// Where --resume goes on.
+// The point at which --resume continues.
 #pragma once
 
 #include <string>
@@ -14,23 +14,23 @@
 namespace chimera {
 
 struct ResumePoint {
-  std::string checkpoint;        // empty: from the first step
-  std::vector<Skipped> skipped;  // newer ones that are damaged
-  // Null where there was no directory to be locked.
+  std::string checkpoint;        // empty: start from the first step
+  std::vector<Skipped> skipped;  // newer checkpoints that are damaged
+  // Null if there was no directory to lock.
   RunDirectoryLockPtr lock;
 };
 
-// The newest sound checkpoint of the run. None at all is no mistake: the run
-// had not come that far. E587 if there are some but none is sound, with what is
-// wrong with each. E575 if the run is still at work. Throws IoError.
+// Finds the newest valid checkpoint. A run without checkpoints is no mistake:
+// it had not saved yet. E587 if there are checkpoints but none is valid, with
+// the defects of each; E575 if the run is still running. Throws IoError.
 [[nodiscard]] Result<ResumePoint> find_resume_point(const std::string& run_dir);
 
-// What was skipped and where it goes on, for the user.
+// Tells the user what was skipped and where the run resumes.
 [[nodiscard]] std::string resume_text(const ResumePoint& point,
                                       const RunSetup& setup);
 
-// Makes the run directory, or opens it to go on, and says what it could not
-// tidy up there. Throws IoError.
+// Makes the run directory, or opens it to resume, and reports leftovers that
+// could not be removed. Throws IoError.
 [[nodiscard]] Result<RunDirectory> open_run_directory(const std::string& path,
                                                       const RunSetup& setup,
                                                       const ResumePoint* point,

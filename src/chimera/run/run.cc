@@ -43,7 +43,7 @@ Result<RunConfig> with_directory(const Result<RunConfig>& config, bool resume) {
   return complete;
 }
 
-// Trains, whatever comes of it. In a process whose ranks are threads.
+// Trains with ranks as threads, and turns any failure into an exit code.
 ExitCode train_here(RunWriter& writer, const RunSetup& setup, Flights& flights,
                     RunObserver& observer) {
   try {
@@ -112,7 +112,7 @@ RunEnd run(const Result<RunConfig>& config, const RunOptions& options,
   const Result<bool> is_rank = is_mpi_rank(
       complete ? complete->run.transport : TransportKind::kAuto, launcher);
   if (!is_rank) return {say_errors(is_rank.errors(), observer)};
-  // A rank's mistakes are said by rank 0, and end all ranks alike.
+  // Rank 0 reports every rank's mistakes, and all ranks end alike.
   if (*is_rank) return run_as_rank(complete, options, launcher, observer);
   if (!complete) return {say_errors(complete.errors(), observer)};
   return run_here(*complete, options, observer);

@@ -1,8 +1,8 @@
 // The life of a run, from its configuration to its end: admission of all ranks,
 // the run directory (config.toml, metrics.jsonl, state.json, checkpoints/,
-// weights/), resuming, signals, and saving by the ranks that are left when one
-// is lost. The same whether ranks are threads of this process or, under mpirun
-// or srun, processes of which this is one.
+// weights/), resuming, signals, and the save by the survivors when a rank is
+// lost. Ranks are threads of this process or, under mpirun or srun, processes
+// of which this is one.
 #pragma once
 
 #include <functional>
@@ -20,9 +20,9 @@ namespace chimera {
 // What is known of a run before its first step.
 struct RunStart {
   const RunSetup& setup;
-  std::string ranks;    // what ranks are: "threads", "MPI ranks on 2 hosts ..."
+  std::string ranks;    // kind of ranks: "threads", "MPI ranks on 2 hosts ..."
   std::string run_dir;  // rank 0's
-  std::string resumed;  // where the run goes on, in words; empty if it is new
+  std::string resumed;  // where the run resumes, in words; empty if it is new
   std::vector<std::string> hosts = {};  // [rank]; empty: all on this one
   std::string version = {};             // of the program
   // Floating-point operations of one step, and of all cores in a second; 0 if
@@ -50,20 +50,19 @@ class RunObserver {
   virtual void on_step(const StepReport& /*report*/) {}
   virtual void on_save(const SaveResult& /*save*/) {}
   virtual void on_replan(const Replanned& /*replanned*/) {}
-  // All that the run leaves is written; the process has yet to leave.
+  // Called once everything is written, before the process ends.
   virtual void on_end(const RunEnd& /*end*/) {}
   // One or more whole lines for the user; those that matter begin with "note:",
   // "warning:" or "error". On any thread of any rank, also while the process is
   // about to end.
   virtual void say(const std::string& /*lines*/) {}
-  // The process is about to end without destructors, as a peer is lost: what
-  // was said must be out when this returns, which must not take long. On any
-  // thread.
+  // Called on any thread when the process is about to end without destructors,
+  // because a peer is lost. Must write out what was said, quickly.
   virtual void before_exit() {}
 };
 
 struct RunOptions {
-  // Goes on from the newest checkpoint of config.run.dir.
+  // Resume from the newest checkpoint of config.run.dir.
   bool resume = false;
   // Version of the program, which all ranks must share.
   std::string version = "library";
@@ -72,14 +71,12 @@ struct RunOptions {
   std::function<OwnModel()> own_model = {};
 };
 
-// Trains as `config` says, or says why not. Under a launcher every process
-// calls it, and it returns the same code on every rank; where a peer is lost
-// the process ends inside. `config` may be what is wrong with a configuration:
-// under a launcher all ranks must learn of it.
-//   E402 resume without config.run.dir
-//   E571 a launcher or a number of ranks that does not fit
-//   E573 a build without MPI
-// An empty config.run.dir becomes runs/<time>.
+// Trains as `config` says, or reports why not. `config` may hold mistakes
+// instead of a configuration, so that under a launcher all ranks learn of them.
+// Under a launcher every process calls this; it returns the same code on every
+// rank, and ends the process if a peer is lost. An empty config.run.dir becomes
+// runs/<time>. E402 resume without config.run.dir; E571 a launcher or number of
+// ranks that does not fit; E573 a build without MPI.
 [[nodiscard]] RunEnd run(const Result<RunConfig>& config,
                          const RunOptions& options, RunObserver& observer);
 
@@ -89,7 +86,7 @@ struct RunOptions {
 // Floating-point operations of one step, forward and backward; 0 if emulated.
 [[nodiscard]] double flops_per_step(const RunSetup& setup);
 
-// Says diagnostics to the observer. Returns the code for their kind.
+// Reports diagnostics to the observer. Returns the exit code for their kind.
 ExitCode say_errors(const Diagnostics& errors, RunObserver& observer);
 
 }  // namespace chimera

@@ -24,7 +24,8 @@ std::string json_number(double value) {
   return std::isfinite(value) ? fmt::format("{:.9g}", value) : "null";
 }
 
-// Of the lines of metrics.jsonl up to this step. Its last one may be cut short.
+// Bytes of the lines of metrics.jsonl up to this step. The last line may be
+// truncated.
 std::uintmax_t bytes_until(std::istream& metrics, int steps_done) {
   std::uintmax_t bytes = 0;
   for (std::string line; std::getline(metrics, line) && !metrics.eof();) {
@@ -36,7 +37,7 @@ std::uintmax_t bytes_until(std::istream& metrics, int steps_done) {
   return bytes;
 }
 
-// Cut in place, however long the file is: there is only one of it.
+// Truncates in place; no copy is kept.
 void drop_metrics_after(const std::string& path, int steps_done) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -50,7 +51,7 @@ void drop_metrics_after(const std::string& path, int steps_done) {
   if (error) throw IoError("cannot cut " + path + ": " + error.message());
 }
 
-// E566 if there is one.
+// E566 if `path` holds a run.
 std::optional<Diagnostic> find_run(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -104,7 +105,7 @@ void write_state(const std::string& path, const RunState& state) {
 
 Result<RunDirectory> RunDirectory::create(const std::string& path,
                                           const RunConfig& config) {
-  // Before anything is made, and once more when nobody else can make one.
+  // Checked before anything is created, and again under the lock.
   if (const std::optional<Diagnostic> run = find_run(path)) return *run;
   const Result<RunDirectoryLockPtr> lock = lock_run_directory(path);
   if (!lock) return lock.errors();
@@ -159,7 +160,7 @@ bool RunDirectory::was_ended() const {
 void write_weights(const std::string& path, const HfShape& shape,
                    WeightReader& weights) {
   std::vector<TensorView> views;
-  at::Tensor loaded;  // the one that is being written
+  at::Tensor loaded;  // the tensor being written
   const std::vector<ParameterSpec>& parameters = weights.parameters();
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const auto load = [&, i]() -> std::span<const std::byte> {

@@ -25,31 +25,31 @@ struct RunState {
   int exit_code = 0;
 };
 
-// The state of a run that ends with this code.
+// The state.json word for a run that ends with this code.
 [[nodiscard]] const char* state_of(ExitCode code);
 
 // E566 if `path` holds a run already, or E576 if it could not be made or
 // written to; makes nothing.
 [[nodiscard]] Diagnostics check_run_directory(const std::string& path);
 
-// state.json of the run directory `path`. Throws IoError.
+// Writes state.json into the run directory `path`. Throws IoError.
 void write_state(const std::string& path, const RunState& state);
 
-// Writes `weights` into the directory `path`, which must not be there or be
-// empty, one tensor at a time. Throws IoError.
+// Writes `weights`, one tensor at a time, into the directory `path`. REQUIRES:
+// `path` is missing or empty. Throws IoError.
 void write_weights(const std::string& path, const HfShape& shape,
                    WeightReader& weights);
 
-// Locked as long as this lives.
+// A run directory, locked during the object's lifetime.
 class RunDirectory {
  public:
-  // Makes it. E566 if `path` holds a run already: nothing is overwritten. E575
-  // if one is just beginning there. Throws IoError.
+  // Makes the directory. E566 if `path` holds a run already: nothing is
+  // overwritten. E575 if another run is starting there. Throws IoError.
   [[nodiscard]] static Result<RunDirectory> create(const std::string& path,
                                                    const RunConfig& config);
 
-  // Goes on in the directory that is locked: metrics of later steps than
-  // `steps_done` are dropped, as they will come again. Throws IoError.
+  // Resumes in the locked directory. Drops the metrics of steps after
+  // `steps_done`, which will be repeated. Throws IoError.
   [[nodiscard]] static RunDirectory resume(RunDirectoryLockPtr lock,
                                            const RunConfig& config,
                                            int steps_done);
@@ -68,12 +68,12 @@ class RunDirectory {
   void write_state(const std::string& state, int step, int exit_code) const {
     chimera::write_state(path(), {state, step, exit_code});
   }
-  // Whether another rank has said in state.json that the run has failed: it
-  // thought that this process was dead. (Code 130 is this process's own
-  // warning: see ExitReport::warn.)
+  // Whether another rank, which took this process for dead, has written to
+  // state.json that the run failed. (Code 130 is this process's own warning:
+  // see ExitReport::warn.)
   [[nodiscard]] bool was_ended() const;
-  // weights/ as a Hugging Face directory of this shape, in place of an older
-  // one, which stays until the new one is safe on the disk.
+  // Writes weights/ as a Hugging Face directory of this shape. An older one is
+  // kept until the new one is safely on disk.
   void write_weights(const HfShape& shape, WeightReader& weights) const;
 
  private:

@@ -22,15 +22,15 @@ Result<RunDirectoryLockPtr> lock_run_directory(const std::string& path) {
                   error.message() + "; choose another with --run-dir");
   }
   const std::string file = path + "/.lock";
-  // For writing, as NFS grants no exclusive lock otherwise.
+  // Opened for writing, because NFS grants no exclusive lock otherwise.
   const int descriptor = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor < 0) {
     throw IoError("cannot write to the run directory " + path + ": " +
                   std::strerror(errno) + "; choose another with --run-dir");
   }
   auto lock = std::make_shared<const RunDirectoryLock>(path, descriptor);
-  // Any other failure (ENOLCK, EOPNOTSUPP, Lustre's ENOSYS) means that there
-  // are no locks here, which is no reason not to train.
+  // Any other failure (ENOLCK, EOPNOTSUPP, Lustre's ENOSYS) means that the file
+  // system has no locks; the run goes on without one.
   if (flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) {
     return RunDirectoryLockPtr(std::move(lock));
   }

@@ -13,10 +13,10 @@
 
 namespace chimera {
 
-// Held as long as this lives.
+// Holds the lock during its lifetime.
 class RunDirectoryLock {
  public:
-  // Of a directory `path`; takes over the descriptor of its lock file.
+  // Takes ownership of `descriptor`, the locked file of the directory `path`.
   RunDirectoryLock(std::string path, int descriptor)
       : path_(std::move(path)), descriptor_(descriptor) {}
   RunDirectoryLock(const RunDirectoryLock&) = delete;
@@ -31,9 +31,8 @@ class RunDirectoryLock {
 };
 using RunDirectoryLockPtr = std::shared_ptr<const RunDirectoryLock>;
 
-// Makes the directory if it is not there. E575 if it is locked already, by this
-// process too. On a file system without locks the run goes on without. Throws
-// IoError.
+// Creates the directory if it is missing. E575 if it is locked already, even by
+// this process. A file system without locks is accepted. Throws IoError.
 [[nodiscard]] Result<RunDirectoryLockPtr> lock_run_directory(
     const std::string& path);
 

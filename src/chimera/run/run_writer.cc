@@ -32,7 +32,7 @@ std::string bad_text(const BadStep& bad) {
                             bad.place->stage, bad.place->micro);
 }
 
-// How training went, whether or not its results could be written.
+// The exit code of training alone, whether or not its results could be written.
 ExitCode code_of(const TrainOutcome& outcome, const RunSetup& setup) {
   if (outcome.bad) return kExitNumeric;
   const bool cut_short =
@@ -44,7 +44,7 @@ ExitCode code_of(const TrainOutcome& outcome, const RunSetup& setup) {
   return cut_short ? kExitInterrupted : kExitDone;
 }
 
-// Most memory that this process has had so far, tensors or not.
+// Peak resident memory of this process.
 double resident_bytes() {
   rusage usage = {};
   getrusage(RUSAGE_SELF, &usage);
@@ -133,7 +133,7 @@ void RunWriter::write_tensorboard(const StepReport& report) {
   tensorboard_->add_scalars(report.step, seconds_since_1970(), scalars);
 }
 
-// Before the first step, not after days.
+// Checked before the first step instead of after days of training.
 void RunWriter::check_space() const {
   if (setup().is_emulated()) return;
   std::error_code error;
@@ -145,7 +145,7 @@ void RunWriter::check_space() const {
   const bool saves = setup().config.run.save_every > 0;
   const double checkpoint =
       saves ? static_cast<double>(checkpoint_bytes(setup())) : 0;
-  // While the last checkpoint is written the others are still there.
+  // The older checkpoints still exist while the last one is written.
   const int keep = setup().config.run.keep;
   if (free >= weights + checkpoint * (keep + 1)) return;
   std::string text =
@@ -186,7 +186,7 @@ void RunWriter::on_step(const StepReport& report) {
   try_to([&] { write_tensorboard(complete); });
 }
 
-// state.json follows about once a second.
+// Writes state.json about once a second, too.
 void RunWriter::write_metrics(const StepReport& report) {
   directory().add_metrics(report);
   if (Clock::now() < next_state_) return;
@@ -232,7 +232,7 @@ void RunWriter::on_late(const LatePart& part) {
 }
 
 void RunWriter::on_unwritten(const UnwrittenPart& part) {
-  if (part.rank == 0) return;  // on_save says it
+  if (part.rank == 0) return;  // on_save reports it
   warn(fmt::format("rank {} cannot write its part of step {}: {}", part.rank,
                    part.step, part.reason));
 }
@@ -252,11 +252,11 @@ int RunWriter::lost_rank() {
   return options_.survivors == nullptr ? -1 : options_.survivors->lost();
 }
 
-// The weights of a whole run are at stake: a disk that is full may have room in
-// a moment, and another one may have it now.
+// Retries, then falls back to another disk: the weights of a whole run are at
+// stake.
 bool RunWriter::take_weights(const TrainOutcome& outcome,
                              WeightReader& weights) {
-  // A saved run goes on elsewhere, and its time is short.
+  // A saved run will be resumed, so its weights are not needed now.
   if (code_of(outcome, setup()) == kExitSaved) return true;
   if (write_weights_here(weights)) return true;
   has_unwritten_ = true;
@@ -307,8 +307,8 @@ void RunWriter::write_trace(const TrainOutcome& outcome) const {
              draw_last_step(outcome, shared_cores(options_.start)));
 }
 
-// memory.json: the most that the tensors of each rank took; apart from these,
-// in rank 0's process, what belonged to no rank and all that was resident.
+// memory.json holds the peak tensor bytes of each rank and, for rank 0's
+// process, the bytes that belong to no rank and the peak resident bytes.
 void RunWriter::write_memory(const TrainOutcome& outcome) const {
   std::vector<std::string> peaks;
   double most = 0;
@@ -363,7 +363,7 @@ void RunWriter::say_how_to_go_on(const TrainOutcome& outcome,
   options_.observer.say(text);
 }
 
-// What went wrong counts more than that it cannot be written, either.
+// Ignores write errors: the failure itself matters more.
 void RunWriter::fail(ExitCode code) {
   try {
     directory().write_state("failed", steps_, code);

@@ -1,6 +1,6 @@
-// What a run writes while it trains and when it ends, and what it tells its
-// RunObserver. One object per process; on ranks other than 0 of several
-// processes there is no directory, and little is left to do.
+// Writes the files of a run during and after training, and informs its
+// RunObserver. One object per process. Processes other than rank 0's have no
+// directory and write almost nothing.
 #pragma once
 
 #include <atomic>
@@ -18,14 +18,14 @@ namespace chimera {
 
 class RunWriter final : public TrainObserver {
  public:
-  // All that these point to outlives the writer.
+  // Everything that these refer to outlives the writer.
   struct Options {
     const RunStart& start;
     RunDirectory* directory = nullptr;  // null on ranks other than 0
     Flights& flights;
     const Signals& signals;
     RunObserver& observer;
-    SurvivorSave* survivors = nullptr;  // null where ranks are threads
+    SurvivorSave* survivors = nullptr;  // null if ranks are threads
   };
 
   explicit RunWriter(const Options& options)
@@ -49,19 +49,20 @@ class RunWriter final : public TrainObserver {
   }
   [[nodiscard]] int lost_rank() override;
 
-  // After training: writes trace, memory.json and state.json, and returns how
-  // the run ended. On ranks other than 0 whether all could be written is not
-  // known.
+  // Writes trace, memory.json and state.json after training, and returns the
+  // exit code. Ranks other than 0 do not know whether everything could be
+  // written.
   [[nodiscard]] ExitCode finish(const TrainOutcome& outcome);
-  // After training has thrown: writes state.json.
+  // Writes state.json after training has thrown.
   void fail(ExitCode code);
 
-  // Steps that were reported so far.
+  // Number of steps reported so far.
   [[nodiscard]] int steps() const { return steps_; }
 
  private:
   void check_space() const;
-  // Runs `write`. A full disk does not end a run: the next line may fit again.
+  // Calls `write` and reports its failure. A full disk does not end a run: the
+  // next line may fit again.
   template <typename Write>
   void try_to(const Write& write);
   void write_metrics(const StepReport& report);
@@ -83,7 +84,7 @@ class RunWriter final : public TrainObserver {
   Options options_;
   std::optional<EventFile> tensorboard_;
   std::atomic<int> steps_ = 0;
-  bool has_unwritten_ = false;  // something of this run is not on the disk
+  bool has_unwritten_ = false;  // some file of this run could not be written
   Clock::time_point next_state_;
 };
 

@@ -15,7 +15,7 @@ struct SetupHere {
   bool scans_data = true;  // false if another rank scans the data file
 };
 
-// All cores count, whatever this process is bound to.
+// Counts all cores of the host, whatever this process is bound to.
 [[nodiscard]] Result<std::unique_ptr<RunSetup>> set_up_here(
     const RunConfig& config, const SetupHere& options = {});
 

@@ -15,7 +15,7 @@ sigset_t ours() {
   return set;
 }
 
-// As if it had never been taken.
+// Ends the process by the signal's default action.
 void die_of(int signal) {
   std::signal(signal, SIG_DFL);
   sigset_t set;
@@ -63,11 +63,13 @@ void Signals::take(int signal, int sender) {
     return;
   }
   const bool is_second = wish_ != Wish::kGoOn;
-  // A launcher's SIGTERM after the user's Ctrl-C, which it forwards, is one.
+  // mpirun forwards the user's Ctrl-C and then sends SIGTERM: together they
+  // count as one request.
   if (is_second && !(signal == SIGTERM && handlers_->on_terminate)) {
     return die_of(signal);
   }
-  // A launcher sends SIGTERM when all is over anyway.
+  // A launcher's SIGTERM follows the end of another rank, so nothing needs to
+  // be said.
   const bool is_launchers = signal == SIGTERM && handlers_->on_terminate;
   if (!is_second && !is_launchers && handlers_->say) {
     handlers_->say(signal == SIGINT

@@ -28,14 +28,15 @@ class Signals {
     std::function<void(const std::string& text)> say = {};
   };
 
-  // REQUIRES: made before any other thread, which then leave signals to it.
+  // REQUIRES: constructed before any other thread starts, so that all threads
+  // inherit the blocked signals.
   Signals();
   ~Signals();
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
-  // From now on these are called, on the waiting thread. Before, a signal ends
-  // the process as ever: there is no step yet after which to end.
+  // Installs handlers, which are called on the waiting thread. Until then a
+  // signal ends the process, because there is no step to finish yet.
   void handle(const Handlers& handlers);
 
   [[nodiscard]] Wish wish() const { return wish_; }

@@ -64,7 +64,8 @@ std::optional<int> SurvivorSave::wait_for_worker() {
   return saved_;
 }
 
-// If this process left now, the launcher would kill the others.
+// Waits, because the launcher would kill the other ranks if this process ended
+// now.
 std::optional<int> SurvivorSave::wait_for_others() const {
   try {
     return Recovery({.run_dir = options_.run_dir,
@@ -73,13 +74,14 @@ std::optional<int> SurvivorSave::wait_for_others() const {
                      .patience = options_.patience})
         .wait_for_survivors();
   } catch (const IoError&) {
-    return std::nullopt;  // the others say why
+    return std::nullopt;  // the other ranks report why
   }
 }
 
-// mpirun sends SIGTERM a second after a death, and SIGKILL so much later.
+// mpirun sends SIGTERM a second after a death, and SIGKILL after
+// mpirun_kill_delay().
 std::string SurvivorSave::warning(const RunSetup& setup, Launcher launcher) {
-  constexpr double kBytesPerSecond = 1e8;  // of a shared file system
+  constexpr double kBytesPerSecond = 1e8;  // assumed for a shared file system
   const double grace = 1 + mpirun_kill_delay().count();
   const double needed = 1 + static_cast<double>(checkpoint_bytes(setup)) /
                                 num_ranks(setup.schedule) / kBytesPerSecond;

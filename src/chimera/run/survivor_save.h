@@ -1,5 +1,5 @@
-// A run that outlives one of its processes: between the loss of a peer and the
-// end of this process, its worker saves the run together with the other ranks.
+// The survivor save: between the loss of a peer and the end of this process,
+// its worker saves the run together with the other survivors.
 #pragma once
 
 #include <chrono>
@@ -23,32 +23,32 @@ class SurvivorSave {
     int rank = 0;
     int ranks = 1;
     int first_step = 0;  // steps done when this process started
-    // How long the process waits for its worker, or for the other ranks.
+    // Longest wait for the worker or for the other ranks.
     std::chrono::duration<double> patience{};
   };
   // `observer` outlives this.
   SurvivorSave(Options options, RunObserver& observer)
       : options_(std::move(options)), observer_(observer) {}
 
-  // The run is over. Returns whether this rank is to save it with the others.
+  // Called when the run ends early. Returns whether this rank takes part in the
+  // survivor save.
   bool begin(const Ending& ending);
-  // For the worker: the rank that is lost; -1 if there is nothing to save.
+  // The lost rank, asked by the worker; -1 if there is nothing to save.
   [[nodiscard]] int lost() const;
-  // By the worker: it is saved, or will not be.
+  // Called by the worker once the run is saved, or cannot be.
   void finish(const Recovered& recovered);
   void give_up(const std::string& reason);
-  // Waits until the run is saved: by this rank and the others, or, if this rank
-  // has failed itself, by the others. Returns the steps that were saved;
-  // nullopt if none are, at once if none will be. A rank that fails in its
-  // first step would fail there again, so that counts as not saved.
+  // Waits until the survivors have saved the run. Returns the number of steps
+  // saved; nullopt if nothing is or will be saved. A rank that failed in its
+  // first step would fail again after a restart, so that counts as not saved.
   [[nodiscard]] std::optional<int> wait();
 
-  // Says so if the launcher will probably kill the survivors before they have
-  // written the state; empty if not.
+  // A warning if the launcher will probably kill the survivors before they have
+  // saved; else empty.
   [[nodiscard]] static std::string warning(const RunSetup& setup,
                                            Launcher launcher);
 
-  // Another thread ends the process.
+  // Sleeps until another thread ends the process.
   [[noreturn]] static void wait_for_the_end();
 
  private:

@@ -16,7 +16,7 @@ bool is_space(CodePoint code) {
   return (char_classes()[code.value] & kSpace) != 0;
 }
 
-// The start of the spaces that end at `end`, not before `from`.
+// Start of the run of spaces that ends at `end`, at least `from`.
 size_t spaces_before(std::string_view text, size_t end, size_t from) {
   while (end > from) {
     const CodePoint code = code_point_before(text, end);
@@ -70,7 +70,7 @@ std::optional<AddedTokens::Match> AddedTokens::match_at(std::string_view text,
 }
 
 void AddedTokens::split(std::string_view text, const Consumer& consumer) const {
-  size_t done = 0;  // what was given so far
+  size_t done = 0;  // end of the text given to the consumer so far
   for (size_t at = 0; at < text.size();) {
     const bool may_start = starts_[static_cast<unsigned char>(text[at])];
     const std::optional<Match> match =

@@ -1,5 +1,5 @@
-// Tokens that are looked for in the text before anything else is done to it,
-// such as <|endoftext|>: of those that start leftmost the longest is taken.
+// Tokens that are searched for before the text is split into words, such as
+// <|endoftext|>. The leftmost match wins, and of those the longest.
 #pragma once
 
 #include <array>
@@ -18,9 +18,9 @@ namespace chimera {
 struct AddedToken {
   std::string content;
   TokenId id = 0;
-  bool lstrip = false;      // takes the spaces before it
-  bool rstrip = false;      // takes the spaces behind it
-  bool normalized = false;  // is looked for in the normalised text
+  bool lstrip = false;      // also consumes the spaces before it
+  bool rstrip = false;      // also consumes the spaces after it
+  bool normalized = false;  // searched for in the normalised text
 
   bool operator==(const AddedToken&) const = default;
 };
@@ -30,13 +30,14 @@ class AddedTokens {
   explicit AddedTokens(std::vector<AddedToken> tokens);
 
   struct Consumer {
-    std::function<void(std::string_view)> text;  // between two tokens
+    // text between two added tokens
+    std::function<void(std::string_view)> text;
     std::function<void(TokenId)> token;
   };
-  // Gives the parts of a text in order. REQUIRES: sound UTF-8.
+  // Gives the parts of a text in order. REQUIRES: valid UTF-8.
   void split(std::string_view text, const Consumer& consumer) const;
 
-  // Whether one of them takes, or holds, spaces.
+  // Whether a token consumes or contains spaces.
   [[nodiscard]] bool touches_spaces() const;
 
  private:
@@ -47,11 +48,11 @@ class AddedTokens {
   [[nodiscard]] std::optional<Match> match_at(std::string_view text,
                                               size_t at) const;
 
-  // A trie; node 0 is its root. The child of a node by a byte.
+  // The tokens as a trie whose root is node 0; maps (node, byte) to a child.
   std::vector<AddedToken> tokens_;
   std::unordered_map<std::uint64_t, std::uint32_t> children_;
   std::unordered_map<std::uint32_t, size_t> token_at_;  // [node]
-  std::array<bool, 256> starts_{};  // bytes with which a token starts
+  std::array<bool, 256> starts_{};                      // first bytes of tokens
 };
 
 }  // namespace chimera

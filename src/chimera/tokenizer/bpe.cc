@@ -8,7 +8,7 @@
 namespace chimera {
 namespace {
 
-// Up to here looking at all pairs again and again beats a heap.
+// Longest word for which scanning all pairs repeatedly is faster than a heap.
 constexpr size_t kShort = 48;
 
 }  // namespace
@@ -30,7 +30,7 @@ BpeModel::BpeModel(const std::array<std::optional<TokenId>, 256>& bytes,
   }
 }
 
-// The slot of a pair, or the free one where it belongs.
+// The slot of a pair, or the free slot for it.
 size_t BpeModel::slot_of(TokenId left, TokenId right) const {
   const std::uint64_t pair = std::uint64_t{left} << 32 | right;
   size_t at = (pair * 0x9E3779B97F4A7C15U) >> shift_;
@@ -53,9 +53,9 @@ void BpeModel::split(std::string_view word, std::vector<TokenId>& ids) const {
   }
 }
 
-// Merges in place; gives how many tokens are left.
+// Merges in place. Returns the number of tokens left.
 size_t BpeModel::merge_short(std::span<TokenId> ids) const {
-  std::uint32_t ranks[kShort];  // of the pair that starts at each token
+  std::uint32_t ranks[kShort];  // rank of the pair that starts at each token
   size_t size = ids.size();
   std::fill_n(ranks, size, kNeverMerged);
   for (size_t i = 0; i + 1 < size; ++i) ranks[i] = rank_of(ids[i], ids[i + 1]);
@@ -76,8 +76,8 @@ size_t BpeModel::merge_short(std::span<TokenId> ids) const {
   return size;
 }
 
-// The same for any length, in n log n: candidates wait in a heap, and one whose
-// pair has changed meanwhile is passed over.
+// Merges words of any length in n log n: candidates wait in a heap, and those
+// whose pair has changed meanwhile are skipped.
 size_t BpeModel::merge_long(std::span<TokenId> ids) const {
   constexpr size_t kGone = ~size_t{0};
   const size_t count = ids.size();

@@ -1,6 +1,5 @@
-// Byte-pair encoding: a word starts as its bytes; of all neighbours that a
-// merge joins, the pair of the lowest rank (the leftmost of equals) is joined
-// first.
+// Byte-pair encoding. A word starts as its bytes; repeatedly, the neighbouring
+// pair with the lowest merge rank (the leftmost of equals) is joined.
 #pragma once
 
 #include <array>
@@ -21,17 +20,17 @@ struct Merge {
   TokenId product = 0;
 };
 
-// What a byte without a token becomes.
+// Treatment of bytes that have no token.
 struct UnknownBytes {
-  std::optional<TokenId> id;  // none: it is left out
-  bool fuse = false;          // a row of them becomes one
+  std::optional<TokenId> id;  // if empty, such bytes are dropped
+  bool fuse = false;          // consecutive unknown bytes become one token
 };
 
 class BpeModel {
  public:
-  // `bytes`: the token of each byte. `merges` in order of rank; of two for one
-  // pair the later counts. `whole_words`: words that are a token by themselves,
-  // whatever the merges would make of them.
+  // `bytes`: the token of each byte. `merges`: in order of rank; if a pair
+  // occurs twice, the later one counts. `whole_words`: words that are one
+  // token, whatever the merges would make of them.
   BpeModel(const std::array<std::optional<TokenId>, 256>& bytes,
            std::span<const Merge> merges,
            std::unordered_map<std::string, TokenId> whole_words,

@@ -18,7 +18,8 @@ bool is_printable(int byte) {
 
 struct Alphabet {
   std::array<std::string, 256> letters;
-  std::array<int, kFirstSubstitute + kNumSubstitutes> bytes;  // -1: of none
+  // -1 if it stands for no byte
+  std::array<int, kFirstSubstitute + kNumSubstitutes> bytes;
 
   Alphabet() {
     bytes.fill(-1);

@@ -1,4 +1,4 @@
-// Text to token ids.
+// Encodes text into token ids.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace chimera {
 
-// Encodes with a tokenizer, which must outlive it. Remembers words; one thread
-// at a time.
+// Encodes with a tokenizer, which must outlive it. Caches words, so each thread
+// needs its own Encoder.
 class Encoder {
  public:
   explicit Encoder(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}

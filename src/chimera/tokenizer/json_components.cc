@@ -10,10 +10,11 @@
 namespace chimera {
 namespace {
 
-// A component as it stands there: switches, texts, and the parts of a sequence.
+// A component as the file gives it: booleans, strings, and the parts of a
+// sequence.
 struct Component {
   std::string type;
-  std::map<std::string, bool> switches;  // null is left out
+  std::map<std::string, bool> switches;  // null values are omitted
   std::map<std::string, std::string> texts;
   std::vector<Component> parts;
   std::vector<std::string> others;  // keys with values of another type
@@ -80,7 +81,7 @@ void check_keys(JsonReader& reader, const Component& component,
   for (const std::string& key : component.others) check(key);
 }
 
-// Split by a known pattern, each word on its own.
+// Reads a Split pre-tokenizer with a known pattern, each match a word.
 std::optional<SplitPattern> split_pattern(JsonReader& reader,
                                           const Component& split) {
   check_keys(reader, split, {"Regex", "behavior", "invert"});

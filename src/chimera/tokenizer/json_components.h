@@ -9,14 +9,14 @@
 
 namespace chimera {
 
-// How text is cut into words.
+// How text is split into words.
 struct PreTokenizer {
-  std::optional<SplitPattern> pattern;  // none: BERT's words
+  std::optional<SplitPattern> pattern;  // if empty, BERT's words
   bool add_prefix_space = false;
 };
 
-// Each reads one value, null included; what cannot be done is refused in the
-// reader's errors.
+// Each function reads one value, which may be null. Unsupported values are
+// added to the reader's errors.
 [[nodiscard]] Normalizer read_normalizer(JsonReader& reader);
 [[nodiscard]] std::optional<PreTokenizer> read_pre_tokenizer(
     JsonReader& reader);
@@ -27,7 +27,7 @@ struct Decoder {
 };
 [[nodiscard]] Decoder read_decoder(JsonReader& reader);
 
-// Refuses something that the file asks for: `what` is not supported.
+// Adds the error that `what` is not supported.
 void refuse_unsupported(JsonReader& reader, const std::string& what,
                         const std::string& hint);
 

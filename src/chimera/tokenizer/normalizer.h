@@ -1,4 +1,4 @@
-// What is done to text before it is cut into words.
+// Normalisation of text before it is split into words.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@ namespace chimera {
 struct Nfc {
   bool operator==(const Nfc&) const = default;
 };
-// monostate: text stays as it is.
+// std::monostate leaves text unchanged.
 using Normalizer = std::variant<std::monostate, Nfc, BertNormalizer>;
 
-// REQUIRES: sound UTF-8.
+// REQUIRES: valid UTF-8.
 [[nodiscard]] std::string normalized(std::string_view text,
                                      const Normalizer& normalizer);
 
-// Whether normalized() may change `text`; false is certain.
+// Returns false only if normalized() leaves `text` unchanged.
 [[nodiscard]] bool may_change(std::string_view text,
                               const Normalizer& normalizer);
 

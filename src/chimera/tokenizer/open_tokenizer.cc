@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// GPT-2's two files, as Hugging Face and as OpenAI names them.
+// Names of GPT-2's two files, by Hugging Face and by OpenAI.
 struct FilePair {
   const char* vocabulary;
   const char* merges;
@@ -43,7 +43,7 @@ Result<std::string> contents(const fs::path& path) {
                  "check the path and its permissions");
 }
 
-// What lies beside the files of a tokenizer; all absent if there is none.
+// Reads tokenizer_config.json; default values if there is none.
 Result<TokenizerConfig> config_in(const fs::path& directory) {
   const fs::path path = directory / "tokenizer_config.json";
   if (!is_file(path)) return TokenizerConfig{};
@@ -58,7 +58,8 @@ Result<TokenizerSpec> read_json(const fs::path& path) {
   return parse_tokenizer_json(*text, path.string());
 }
 
-// The class that the config names must be one that the files are enough for.
+// Checks that the tokenizer class named by the config is one that the files
+// describe completely.
 Diagnostics check_class(const fs::path& directory,
                         const TokenizerConfig& config,
                         const std::string& family) {

@@ -9,7 +9,7 @@
 namespace chimera {
 
 // `path` is a Hugging Face directory, a tokenizer.json, GPT-2's vocab.json or
-// merges.txt (the other one lies beside it), or BERT's vocab.txt.
+// merges.txt (with the other one in the same folder), or BERT's vocab.txt.
 [[nodiscard]] Result<Tokenizer> open_tokenizer(const std::string& path);
 
 }  // namespace chimera

@@ -19,9 +19,9 @@ namespace {
 
 constexpr int kKinds = kLetter | kNumber | kSpace;
 constexpr int kOther = 0;  // neither letter, number nor space
-constexpr int kEnd = -1;   // behind the last character
+constexpr int kEnd = -1;   // end of the text
 
-// A character: what it is, and how many bytes it takes.
+// A character's class and its length in bytes.
 struct Kind {
   int kind = kEnd;
   size_t length = 0;
@@ -55,7 +55,8 @@ class Scanner {
     return at;
   }
 
-  // Bytes of a contraction behind an apostrophe at text[at]; 0 if none.
+  // Number of bytes of a contraction after the apostrophe at text[at]; 0 if
+  // none.
   [[nodiscard]] size_t contraction(size_t at, bool any_case) const {
     const auto letter = [&](size_t i) {
       const char c = at + i < text_.size() ? text_[at + i] : '\0';

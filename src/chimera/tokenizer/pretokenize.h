@@ -1,5 +1,5 @@
-// How text is cut into words before byte pairs are merged: the regular
-// expressions of GPT-2, Llama 3 and Qwen, as scanners over character classes.
+// Splits text into words before byte pairs are merged: the regular expressions
+// of GPT-2, Llama 3 and Qwen, as scanners over character classes.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@ namespace chimera {
 
 enum class SplitPattern : std::uint8_t { kGpt2, kLlama3, kQwen };
 
-// The pattern that a tokenizer.json gives, told by its exact text; nullopt if
-// it is another one.
+// Recognises a pattern of a tokenizer.json by its exact text; nullopt if it is
+// not known.
 [[nodiscard]] std::optional<SplitPattern> known_pattern(std::string_view regex);
 
-// Where the word that starts at text[at] ends. REQUIRES: sound UTF-8,
-// at < text.size(). ENSURES: the result is above `at`.
+// End of the word that starts at text[at]. REQUIRES: valid UTF-8, at <
+// text.size(). ENSURES: the result is greater than `at`.
 [[nodiscard]] size_t word_end(SplitPattern pattern, std::string_view text,
                               size_t at);
 

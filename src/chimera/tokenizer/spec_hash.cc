@@ -9,7 +9,7 @@
 namespace chimera {
 namespace {
 
-// Hashes a row of texts and numbers; where one ends is part of it.
+// Hashes a sequence of texts and numbers, including their boundaries.
 class Hash {
  public:
   void add(std::string_view text) {

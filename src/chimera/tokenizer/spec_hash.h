@@ -1,4 +1,4 @@
-// A number that tells tokenizers apart.
+// A hash that identifies a tokenizer.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace chimera {
 
-// The hash of all that decides which ids a text gets.
+// Hashes everything that affects the ids of a text.
 [[nodiscard]] std::uint64_t hash_of(const TokenizerSpec& spec);
 
 }  // namespace chimera

@@ -13,7 +13,7 @@
 namespace chimera {
 namespace {
 
-// Names under which the end of a document is known, where the files say none.
+// Usual names of the end-of-document token, for files that do not name it.
 constexpr const char* kEndNames[] = {"<|endoftext|>", "<|end_of_text|>",
                                      "</s>"};
 
@@ -167,7 +167,8 @@ Tokenizer::Tokenizer(const TokenizerSpec& spec, Model model)
   }
   for (const AddedToken& token : spec.added) add(token.id, token.content);
   if (!bytes) word_pieces_ = std::get<WordPieceSpec>(spec.model);
-  // Cuts lie beside blanks and line ends, which nothing may change or take.
+  // Cuts are next to blanks and line ends, so no rule may change or consume
+  // those.
   const bool blanks_stay =
       !bytes || !std::holds_alternative<BertNormalizer>(normalizer_);
   may_cut_ = blanks_stay && !model_.add_prefix_space &&

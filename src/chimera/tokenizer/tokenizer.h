@@ -1,6 +1,6 @@
 // A tokenizer turns text into token ids and back, exactly as Hugging Face's
-// `tokenizers` does with the same files, except that nothing is put around the
-// text. It is immutable: threads share one, and each has an Encoder of its own.
+// `tokenizers` does with the same files, except that it adds no tokens around
+// the text. It is immutable: threads share one, and each has its own Encoder.
 #pragma once
 
 #include <cstdint>
@@ -22,27 +22,28 @@ namespace chimera {
 
 class Tokenizer {
  public:
-  // Refuses what contradicts itself, such as a merge of unknown tokens.
+  // Refuses contradictions, such as a merge of unknown tokens.
   [[nodiscard]] static Result<Tokenizer> make(const TokenizerSpec& spec);
 
-  // One more than the largest id.
+  // The largest id plus one.
   [[nodiscard]] std::uint64_t num_ids() const { return num_ids_; }
   // The token that ends a document, if there is one.
   [[nodiscard]] std::optional<TokenId> end_of_document() const {
     return end_of_document_;
   }
-  // Equal for tokenizers that give equal ids, however their files are written.
+  // A hash that is equal for tokenizers that give equal ids, whatever the form
+  // of their files.
   [[nodiscard]] std::uint64_t hash() const { return hash_; }
 
   // The id of a token; nothing if there is none of this text.
   [[nodiscard]] std::optional<TokenId> find(std::string_view token) const;
 
-  // The text of tokens. Byte-level tokenizers give back what was encoded, if
-  // nothing was normalised. Ids without a token are left out.
+  // Turns ids into text. A byte-level tokenizer without a normalizer gives back
+  // exactly what was encoded. Ids without a token are skipped.
   [[nodiscard]] std::string decode(std::span<const TokenId> ids) const;
 
-  // The last place at which `text` may be cut without a change of its tokens,
-  // whatever follows it; 0 if none is known. `text` may hold any bytes.
+  // The last place at which `text` can be cut without changing its tokens,
+  // whatever follows `text`; 0 if none is known. `text` may hold any bytes.
   [[nodiscard]] size_t last_cut(std::string_view text) const;
 
  private:
@@ -56,10 +57,11 @@ class Tokenizer {
 
   Model model_;
   Normalizer normalizer_;
-  AddedTokens raw_added_;         // looked for first
-  AddedTokens normalized_added_;  // looked for in normalised text
+  AddedTokens raw_added_;         // searched for first
+  AddedTokens normalized_added_;  // searched for in normalised text
   std::unordered_map<TokenId, std::string> texts_;
-  std::optional<WordPieceSpec> word_pieces_;  // how to decode
+  // set for WordPiece: how to decode
+  std::optional<WordPieceSpec> word_pieces_;
   std::optional<TokenId> end_of_document_;
   bool may_cut_ = false;
   std::uint64_t num_ids_ = 0;

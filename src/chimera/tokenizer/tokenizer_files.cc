@@ -10,7 +10,7 @@
 namespace chimera {
 namespace {
 
-constexpr size_t kEnough = 10;  // mistakes of one file
+constexpr size_t kEnough = 10;  // number of mistakes to report per file
 
 // "</s>", or {"content": "</s>", ...}, or null.
 std::string read_token_name(JsonReader& reader, const std::string& key) {
@@ -47,7 +47,8 @@ void read_switch(JsonReader& reader, const std::string& key,
   if (!reader.null()) value = reader.boolean(key);
 }
 
-// Adds those of `names` that the vocabulary has and that are not added yet.
+// Adds the tokens among `names` that the vocabulary has and that are not added
+// yet.
 void add_known_tokens(const std::vector<const char*>& names,
                       TokenizerSpec& spec) {
   for (const char* name : names) {

@@ -1,5 +1,5 @@
-// The files of tokenizers older than tokenizer.json, and what a directory says
-// beside them.
+// Reads the tokenizer files that predate tokenizer.json, and
+// tokenizer_config.json.
 #pragma once
 
 #include <optional>
@@ -17,16 +17,16 @@ namespace chimera {
 [[nodiscard]] Result<Vocabulary> parse_vocab_json(std::string_view text,
                                                   const std::string& file);
 
-// GPT-2's merges.txt (or vocab.bpe): two tokens a line, best first. Lines that
-// start with "#version" and empty ones are passed over.
+// GPT-2's merges.txt (or vocab.bpe): two tokens per line, best first. Empty
+// lines and those that start with "#version" are skipped.
 using MergeList = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] Result<MergeList> parse_merges(std::string_view text,
                                              const std::string& file);
 
-// BERT's vocab.txt: a token a line, whose number, from 0, is its id.
+// BERT's vocab.txt: one token per line; its id is the line's number, from 0.
 [[nodiscard]] Vocabulary parse_vocab_txt(std::string_view text);
 
-// What is used of tokenizer_config.json.
+// The fields of tokenizer_config.json that are used.
 struct TokenizerConfig {
   std::string tokenizer_class = {};
   std::string eos_token = {};

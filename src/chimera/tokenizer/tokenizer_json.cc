@@ -11,7 +11,7 @@
 namespace chimera {
 namespace {
 
-// "model" as it stands there, of either type.
+// The fields of "model", of either type.
 struct ModelFields {
   std::string type;
   Vocabulary vocabulary;
@@ -52,7 +52,7 @@ std::pair<std::string, std::string> read_merge(JsonReader& reader) {
   return {};
 }
 
-// A key that must be null, false, 0 or empty, as this program has none of it.
+// Reads a key of an unsupported feature, which must be null, false, 0 or empty.
 void read_absent(JsonReader& reader, const std::string& key) {
   const char first = reader.first_character();
   const bool absent = first == '"' ? reader.string(key).value_or("").empty()
@@ -100,7 +100,7 @@ void read_model_key(JsonReader& reader, const std::string& key,
   }
 }
 
-// REQUIRES: errors is what the reader writes to.
+// REQUIRES: the reader writes to `errors`.
 ModelFields read_model(JsonReader& reader, Diagnostics& errors) {
   const size_t before = errors.size();
   ModelFields out;
@@ -109,7 +109,7 @@ ModelFields read_model(JsonReader& reader, Diagnostics& errors) {
   });
   if (reader.failed()) return out;
   if (out.type != "BPE" && out.type != "WordPiece") {
-    errors.resize(before);  // what is wrong in it is not the point
+    errors.resize(before);  // the unsupported type is the only error reported
     refuse_unsupported(reader, "model " + shown(out.type),
                        "supported: byte-level BPE, WordPiece");
   } else if (out.type == "BPE" && !out.prefix.value_or("").empty()) {
@@ -143,7 +143,7 @@ void read_document_key(JsonReader& reader, const std::string& key,
   }
 }
 
-// Each part is fine by itself here; they must also fit together.
+// Checks that the parts, each valid by itself, fit together.
 void check_document(const Document& document, const std::string& file,
                     Diagnostics& errors) {
   const auto refuse = [&](const char* code, const std::string& found,
@@ -259,7 +259,7 @@ Result<TokenizerSpec> parse_tokenizer_json(std::string_view text,
   std::string storage;
   Diagnostics errors;
   Document document;
-  // Bytes that are no UTF-8 are read as U+FFFD: what follows relies on it.
+  // Replaces invalid UTF-8 by U+FFFD; everything below relies on valid UTF-8.
   JsonReader reader(repaired(text, storage), file, errors,
                     tokenizer_json_codes());
   reader.object("the file", [&](const std::string& key) {

@@ -1,6 +1,6 @@
-// Hugging Face's tokenizer.json: byte-level BPE and WordPiece. What the file
-// asks for and this program does not do is refused by name. truncation, padding
-// and post_processor are passed over, as nothing is cut off or put around text.
+// Reads Hugging Face's tokenizer.json: byte-level BPE and WordPiece.
+// Unsupported features are refused by name. truncation, padding and
+// post_processor are ignored, because text is neither truncated nor wrapped.
 #pragma once
 
 #include <string>
@@ -12,13 +12,14 @@
 
 namespace chimera {
 
-// The codes of broken JSON in any file of a tokenizer.
+// Error codes for invalid JSON in any tokenizer file.
 [[nodiscard]] JsonCodes tokenizer_json_codes();
 
 [[nodiscard]] Result<TokenizerSpec> parse_tokenizer_json(
     std::string_view text, const std::string& file);
 
-// One of "added_tokens", or of added_tokens_decoder, whose key is the id.
+// Reads an entry of "added_tokens", or of added_tokens_decoder, whose key is
+// the id.
 [[nodiscard]] AddedToken read_added_token(JsonReader& reader);
 
 // {"token": id, ...}

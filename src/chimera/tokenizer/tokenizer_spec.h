@@ -1,5 +1,5 @@
-// What a tokenizer's files ask for, as far as this program can do it: what the
-// readers give and what a Tokenizer is made of.
+// The description of a tokenizer that the file readers produce and a Tokenizer
+// is made from.
 #pragma once
 
 #include <optional>
@@ -18,13 +18,14 @@ namespace chimera {
 
 using Vocabulary = std::unordered_map<std::string, TokenId>;
 
-// Byte-level byte pairs.
+// Byte-level BPE.
 struct BpeSpec {
   std::vector<std::pair<std::string, std::string>> merges;
   SplitPattern pattern = SplitPattern::kGpt2;
-  bool add_prefix_space = false;  // a blank before text that starts with none
-  bool ignore_merges = false;     // a word that is a token stays whole
-  std::string unknown = {};       // token of bytes that have none; may be empty
+  // put a blank before text that starts without one
+  bool add_prefix_space = false;
+  bool ignore_merges = false;  // a word that is a token is not split
+  std::string unknown = {};    // token of bytes that have none; may be empty
   bool fuse_unknown = false;
 };
 
@@ -32,7 +33,7 @@ struct WordPieceSpec {
   std::string unknown = "[UNK]";
   std::string prefix = "##";
   size_t most_characters = 100;
-  bool cleanup = true;  // decoding takes out blanks before punctuation
+  bool cleanup = true;  // decoding removes blanks before punctuation
 };
 
 struct TokenizerSpec {
@@ -41,7 +42,7 @@ struct TokenizerSpec {
   std::vector<AddedToken> added;
   Normalizer normalizer;
   std::variant<BpeSpec, WordPieceSpec> model;
-  // What the files call the end of a text; empty: they do not say.
+  // The files' name for the end-of-text token; empty if they have none.
   std::string end_of_text = {};
 };
 

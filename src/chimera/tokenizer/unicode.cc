@@ -149,12 +149,12 @@ char32_t composed(char32_t first, char32_t second) {
   return found == all.end() ? 0 : found->second;
 }
 
-// Joins each code point with the last starter before it, if nothing between
-// them blocks it: a mark of the same or a higher class, or another starter.
+// Joins each code point with the last starter before it, unless a mark of the
+// same or a higher class or another starter lies between them.
 void compose(std::u32string& text) {
-  size_t size = 0;  // of what is done
+  size_t size = 0;  // length of the composed text so far
   size_t starter = std::u32string::npos;
-  int last_class = -1;  // of what follows the starter; -1: nothing does
+  int last_class = -1;  // class of the last mark after the starter; -1 if none
   for (const char32_t code : text) {
     const int own_class = combining_class(code);
     if (starter != std::u32string::npos && last_class < own_class) {
@@ -208,7 +208,8 @@ const ClassTable& char_classes() {
 
 void append_lowercase(char32_t code, std::string& out) {
   static const LowercaseTable kTable = lowercase_table();
-  if (code == 0x130) {  // the only one whose lower case is two code points
+  // the only character whose lower case has two code points
+  if (code == 0x130) {
     out += "i\xCC\x87";
     return;
   }

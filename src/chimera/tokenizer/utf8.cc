@@ -8,12 +8,12 @@ namespace {
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 struct Sequence {
-  size_t length = 1;  // bytes that belong together
+  size_t length = 1;  // bytes of the sequence
   bool sound = false;
 };
 
-// What a first byte allows: the whole length, and the range of the second byte,
-// which rules out overlong forms, surrogates and numbers above 0x10FFFF.
+// A first byte determines the sequence's length and the range of its second
+// byte, which excludes overlong forms, surrogates and values above 0x10FFFF.
 struct Lead {
   size_t length;
   unsigned char lowest, highest;
@@ -45,7 +45,7 @@ Sequence sequence_at(std::string_view text, size_t at) {
   return {lead.length, true};
 }
 
-// The first place from `at` on whose byte is not ASCII; the end if none.
+// Position of the first byte from `at` on that is not ASCII; the end if none.
 size_t skip_ascii(std::string_view text, size_t at) {
   constexpr std::uint64_t kHighBits = 0x8080808080808080U;
   std::uint64_t word = 0;
@@ -57,7 +57,7 @@ size_t skip_ascii(std::string_view text, size_t at) {
   return at;
 }
 
-// The place of the first broken sequence from `at` on; the end if none.
+// Position of the first invalid sequence from `at` on; the end if none.
 size_t first_broken(std::string_view text, size_t at) {
   while ((at = skip_ascii(text, at)) < text.size()) {
     const Sequence sequence = sequence_at(text, at);

@@ -1,5 +1,5 @@
-// UTF-8 in and out. Text from files may hold any bytes; everything behind
-// repaired() sees sound UTF-8 only.
+// Reads and writes UTF-8. Text from files may hold any bytes; code after
+// repaired() sees valid UTF-8 only.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace chimera {
 
-// A code point and how many bytes it takes.
+// A code point and its length in bytes.
 struct CodePoint {
   char32_t value = 0;
   std::uint32_t length = 0;
 };
 
-// The code point at text[at]. REQUIRES: sound UTF-8, at < text.size().
+// The code point at text[at]. REQUIRES: valid UTF-8, at < text.size().
 [[nodiscard]] inline CodePoint code_point_at(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) {
     return static_cast<std::uint32_t>(static_cast<unsigned char>(text[at + i]));
@@ -30,7 +30,7 @@ struct CodePoint {
           4};
 }
 
-// The code point that ends before text[end]. REQUIRES: sound UTF-8, end > 0.
+// The code point that ends before text[end]. REQUIRES: valid UTF-8, end > 0.
 [[nodiscard]] inline CodePoint code_point_before(std::string_view text,
                                                  size_t end) {
   size_t at = end - 1;
@@ -38,9 +38,8 @@ struct CodePoint {
   return code_point_at(text, at);
 }
 
-// `text` if it is sound UTF-8; otherwise `storage`, which gets U+FFFD for each
-// longest beginning of a character that does not go on, and for each byte that
-// begins none: as Python's errors="replace".
+// Returns `text` if it is valid UTF-8. Otherwise fills and returns `storage`,
+// with U+FFFD in place of invalid bytes, exactly as Python's errors="replace".
 [[nodiscard]] std::string_view repaired(std::string_view text,
                                         std::string& storage);
 

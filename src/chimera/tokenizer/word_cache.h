@@ -1,5 +1,5 @@
-// Words that were encoded before, with their tokens. Of two words that share a
-// slot the later one stays; words that are too long for a slot are not kept.
+// A cache of encoded words. Of two words that share a slot the later one stays;
+// words too long for a slot are not cached.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ class WordCache {
     return key;
   }
 
-  // Appends the tokens of a word; false if it is not known.
+  // Appends the tokens of a word; false if it is not cached.
   bool find(const Key& key, std::vector<TokenId>& ids) const {
     const Slot& slot = slots_[place(key)];
     if (slot.key != key) return false;

@@ -19,7 +19,7 @@ void replace_all(std::string& text, std::string_view from,
   }
 }
 
-// What Hugging Face takes out of decoded English, token by token.
+// Removes the blanks that Hugging Face removes from decoded English.
 void clean_up(std::string& text) {
   constexpr std::pair<const char*, const char*> kChanges[] = {
       {" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
@@ -38,7 +38,7 @@ WordPieceModel::WordPieceModel(std::unordered_map<std::string, TokenId> tokens,
   }
 }
 
-// False where the word cannot be covered.
+// Returns false if tokens cannot cover the word.
 bool WordPieceModel::cover(std::string_view word,
                            std::vector<TokenId>& ids) const {
   std::string candidate;

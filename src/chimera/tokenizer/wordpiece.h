@@ -1,5 +1,6 @@
-// WordPiece: the longest token that a word starts with, then the longest that
-// goes on, and so to its end. A word that cannot be covered is unknown.
+// WordPiece: takes the longest token that the word starts with, then the
+// longest that continues it, up to its end. A word that cannot be covered is
+// unknown.
 #pragma once
 
 #include <string>
@@ -13,7 +14,7 @@ namespace chimera {
 
 struct WordPieceOptions {
   TokenId unknown = 0;
-  std::string prefix = "##";     // of tokens that go on
+  std::string prefix = "##";     // prefix of tokens that continue a word
   size_t most_characters = 100;  // longer words are unknown
 };
 
@@ -22,7 +23,7 @@ class WordPieceModel {
   WordPieceModel(std::unordered_map<std::string, TokenId> tokens,
                  WordPieceOptions options);
 
-  // Appends the tokens of a word. REQUIRES: !word.empty(), sound UTF-8.
+  // Appends the tokens of a word. REQUIRES: !word.empty(), valid UTF-8.
   void encode(std::string_view word, std::vector<TokenId>& ids) const;
 
  private:
@@ -34,8 +35,8 @@ class WordPieceModel {
   size_t longest_ = 0;  // bytes of the longest token
 };
 
-// The text of tokens: a blank before each that starts a word, and with
-// `cleanup` what Hugging Face takes out of decoded English.
+// Joins tokens to text: a blank before each that starts a word. `cleanup`
+// removes the blanks that Hugging Face removes from decoded English.
 [[nodiscard]] std::string join_word_pieces(
     const std::vector<std::string>& tokens, const std::string& prefix,
     bool cleanup);

@@ -1,4 +1,4 @@
-// For builds without MPI.
+// The functions of ranks.h for builds without MPI.
 #include "chimera/run/ranks.h"
 
 namespace chimera {

@@ -19,7 +19,7 @@
 namespace chimera {
 namespace {
 
-// What rank 0 decides before the first step.
+// Rank 0's decision before the first step.
 struct Verdict {
   ExitCode code = kExitDone;
   std::string run_dir;
@@ -39,8 +39,8 @@ Verdict unpack_verdict(const std::string& bytes) {
           .hosts = {texts.begin() + 2, texts.end()}};
 }
 
-// A rank's own mistakes; where all ranks have the same ones, they are told
-// once.
+// Reports the mistakes that ranks found by themselves; if all found the same
+// ones, once.
 ExitCode say_own_errors(const std::vector<RankReport>& reports,
                         RunObserver& observer) {
   ExitCode code = kExitDone;
@@ -81,7 +81,7 @@ class Admitting {
   [[nodiscard]] bool has_right_size();
   void complete(const Verdict& verdict);
   [[nodiscard]] Verdict judge(const std::vector<RankReport>& reports);
-  // An exit code and the path of a checkpoint.
+  // The exit code, then the path of the checkpoint.
   using Choice = std::vector<std::string>;
   [[nodiscard]] Choice find_checkpoint(const Result<RunConfig>& config);
   [[nodiscard]] ExitCode choose_checkpoint(const Result<RunConfig>& config,
@@ -90,7 +90,8 @@ class Admitting {
   MpiSession& session_;
   const RunOptions& options_;
   RunObserver& observer_;
-  ResumePoint point_;  // rank 0's; on others only which checkpoint
+  // complete on rank 0; elsewhere only the checkpoint's path
+  ResumePoint point_;
   Admission admission_;
 };
 
@@ -126,8 +127,9 @@ void Admitting::complete(const Verdict& verdict) {
   }
 }
 
-// Rank 0 reads them, and all take the one that it finds. That may take longer
-// than any deadline, so it tells the others now and then that it is at work.
+// Rank 0 reads the checkpoints and all ranks use the one that it finds. Reading
+// may take longer than any deadline, so rank 0 regularly tells the others that
+// it is still working.
 ExitCode Admitting::choose_checkpoint(const Result<RunConfig>& config,
                                       std::chrono::seconds deadline) {
   const Choice at_work;
@@ -151,7 +153,7 @@ ExitCode Admitting::choose_checkpoint(const Result<RunConfig>& config,
 }
 
 Admitting::Choice Admitting::find_checkpoint(const Result<RunConfig>& config) {
-  if (!config) return {std::to_string(kExitDone), ""};  // prepare() says it
+  if (!config) return {std::to_string(kExitDone), ""};  // prepare() reports it
   try {
     const Result<ResumePoint> found = find_resume_point(config->run.dir);
     if (!found)
@@ -165,7 +167,7 @@ Admitting::Choice Admitting::find_checkpoint(const Result<RunConfig>& config) {
   }
 }
 
-// What is thrown here is a report, too: the others wait for one.
+// Exceptions become part of the report, because the other ranks wait for one.
 RankReport Admitting::prepare(const Result<RunConfig>& config) {
   RankReport report;
   try {
@@ -202,7 +204,7 @@ RankReport Admitting::set_up_run(const Result<RunConfig>& config) {
   return report;
 }
 
-// Said by every rank: under some launchers each has its own log.
+// Every rank reports it: under some launchers each has its own log.
 bool Admitting::has_right_size() {
   const Schedule& schedule = admission_.setup->schedule;
   const int needed = num_ranks(schedule);

@@ -46,8 +46,8 @@ std::string ExitReport::text(const Ending& ending,
                      : "ended by " + origin + ": " + ending.reason);
 }
 
-// Where the run directory is shared by all hosts any rank may say how it ended;
-// where it is not, it is rank 0's.
+// Any rank may write state.json in a run directory that all hosts share;
+// otherwise only rank 0 has it.
 void ExitReport::leave_state(const RunState& state) const {
   if (!leaves_state_) return;
   std::error_code error;
@@ -57,7 +57,7 @@ void ExitReport::leave_state(const RunState& state) const {
   try {
     write_state(options_.run_dir, state);
   } catch (const std::exception&) {
-    return;  // nobody left to tell
+    return;  // no one is left to tell
   }
 }
 
@@ -66,17 +66,17 @@ void ExitReport::report(const Ending& ending) {
   const std::uint64_t progress =
       transport == nullptr ? 0 : transport->progress_of(options_.rank);
   steps_ = steps_before(progress);
-  // Who was thought dead and wakes up has nothing to add to what others wrote.
+  // A rank that was taken for dead must not overwrite what the others wrote.
   leaves_state_ = ending.lost != options_.rank || ending.is_self_reported();
   const std::string said = text(ending, progress);
-  // In one piece, so that lines of several ranks do not mix.
+  // One call, so that lines of several ranks do not mix.
   options_.observer.say("error: " + said + "\n");
   options_.flights.write(options_.run_dir, options_.rank_names, said);
   leave_state({"failed", steps_, exit_code_of(ending.kind)});
   settle();
 }
 
-// The code may have changed since it reported.
+// The exit code may have changed since report().
 void ExitReport::leave(ExitCode code) const {
   leave_state({"failed", steps_, code});
   options_.observer.before_exit();

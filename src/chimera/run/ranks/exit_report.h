@@ -1,6 +1,6 @@
-// How a rank ends when the run is over before its time: it says where it stood
-// and what it knows of the others, leaves its flight recorder and state.json,
-// and exits. Needs nothing of MPI, which may be stuck.
+// Ends a rank when the run ends early: reports what the rank was doing and what
+// it knows of the others, writes its flight recorder and state.json, and exits.
+// Does not use MPI, which may hang.
 #pragma once
 
 #include <atomic>
@@ -31,20 +31,21 @@ class ExitReport {
 
   explicit ExitReport(Options options) : options_(std::move(options)) {}
 
-  // Whose progress is told; outlives this.
+  // Sets the transport whose progress is reported. It outlives this object.
   void set_transport(const Transport& transport) { transport_ = &transport; }
 
-  // Where the rank stands may change afterwards: other threads still run.
+  // Reports why the run ends and what this rank is doing at this moment.
   void report(const Ending& ending);
   [[noreturn]] void leave(ExitCode code) const;
-  // The others and this one have saved the run after so many steps.
+  // Exits after the survivors, this rank included, have saved the run.
   [[noreturn]] void leave_saved(int steps) const;
 
-  // The launcher has asked for the end, and will not wait for a long step: if
-  // the run has not ended a moment later, says so, as this process may be gone
-  // another moment later. If it is not, its next state.json counts.
+  // Called when the launcher asks for the end: it does not wait for a long
+  // step. If the run has not ended a moment later, reports that and writes
+  // state.json, because the process may be killed soon. A later state.json
+  // replaces it.
   void warn();
-  // The run has ended: nothing to warn of any more.
+  // Cancels warn(): the run has ended.
   void settle();
 
  private:
@@ -53,7 +54,7 @@ class ExitReport {
   void leave_state(const RunState& state) const;
 
   Options options_;
-  int steps_ = 0;  // done when it reported
+  int steps_ = 0;  // steps done at the time of report()
   bool leaves_state_ = true;
   std::mutex mutex_;
   std::condition_variable settled_;

@@ -22,16 +22,16 @@ constexpr std::array<Field, 8> kFields = {
     &RankReport::config, &RankReport::schedule, &RankReport::model,
     &RankReport::data,   &RankReport::errors};
 
-// Where results go is rank 0's business, and how many threads there are each
-// host's.
+// Removes what may differ between ranks: the run directory and the number of
+// threads.
 std::string comparable(RunConfig config) {
   config.run.dir.clear();
   config.train.threads.reset();
   return print_run_config(config);
 }
 
-// Of some blocks of a file, the first and the last among them: it may be many
-// gigabytes.
+// Hashes some blocks of a file, the first and the last among them, since it may
+// have many gigabytes.
 std::uint64_t hash_of_file(const std::filesystem::path& path,
                            std::uintmax_t size) {
   constexpr std::uintmax_t kBlocks = 8;
@@ -48,7 +48,7 @@ std::uint64_t hash_of_file(const std::filesystem::path& path,
   return hash;
 }
 
-// Names, sizes, and something of what they hold.
+// Describes files by name, size and a hash of some blocks.
 std::string files_in(const std::string& directory) {
   std::vector<std::string> files;
   std::error_code error;
@@ -75,13 +75,13 @@ std::string describe_model(const RunSetup& setup) {
     }
   }
   for (const int layer : setup.cut) text += fmt::format("{} ", layer);
-  // A checkpoint holds all weights: then model.init is not read.
+  // model.init is not read when a checkpoint supplies all weights.
   const std::string& init = setup.config.model.init;
   const bool is_read = !init.empty() && setup.start.restored == nullptr;
   return is_read ? text + files_in(init) : text;
 }
 
-// Of some samples, from this step on over one epoch.
+// Hashes some samples of one epoch, starting at `first_step`.
 std::uint64_t hash_of_samples(const BatchSource& data, std::int64_t first_step,
                               std::int64_t global_batch) {
   constexpr std::int64_t kSamples = 64;
@@ -115,7 +115,7 @@ std::string hash_text(const std::string& text) {
   return fmt::format("{:016x}", hash_of(text));
 }
 
-// The first lines in which two configs differ.
+// The first pair of lines that differ between two configurations.
 std::pair<std::string, std::string> first_difference(const std::string& mine,
                                                      const std::string& first) {
   const std::vector<std::string> a = key_lines(mine);
@@ -145,7 +145,7 @@ class Comparison {
       const auto [found, needed] =
           first_difference(report.config, first_.config);
       refuse(found, needed, "give every rank the same run.toml and flags");
-      return;  // what follows from it differs too
+      return;  // everything derived from it differs too
     }
     check(&RankReport::schedule, "the schedule",
           "is schedule.file the same everywhere?");
@@ -214,7 +214,8 @@ std::string pack(const RankReport& report) {
   return pack(texts);
 }
 
-// Another version may say more or less, but it says which it is.
+// A rank of another version may send more or fewer texts, but its version comes
+// first.
 RankReport unpack(const std::string& bytes) {
   const std::vector<std::string> texts = unpack_texts(bytes);
   CHIMERA_CHECK(!texts.empty(), "a report is empty");

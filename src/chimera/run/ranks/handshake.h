@@ -1,5 +1,5 @@
-// What ranks of one run must agree on, compared before the first step. Each
-// process reads its own files, so each may have read something else.
+// Compares, before the first step, what all ranks of a run must agree on. Each
+// process reads its files itself, so they may differ.
 #pragma once
 
 #include <string>
@@ -11,33 +11,32 @@
 
 namespace chimera {
 
-// What one rank has to say.
+// What one rank has read.
 struct RankReport {
   std::string host;
-  std::string version;   // of the program
-  std::string build;     // another compilation may give other bits
-  std::string config;    // as run.toml, without what may differ between hosts
+  std::string version;   // version of the program
+  std::string build;     // build id: another compilation may give other bits
+  std::string config;    // run.toml without what may differ between hosts
   std::string schedule;  // hashes
   std::string model;
-  std::string data;  // how many samples
-  // What is wrong with the rank's own files, one line each, and its exit code.
+  std::string data;  // number of samples, and hashes of some
+  // Mistakes in the rank's files, one line each, and their exit code.
   std::string errors;
   ExitCode code = kExitDone;
 
   bool operator==(const RankReport&) const = default;
 };
 
-// What `setup` contributes: config, schedule, model, data.
+// The report's config, schedule, model and data.
 [[nodiscard]] RankReport report_of(const RunSetup& setup);
 
-// Texts as bytes for a message, and back.
+// Convert texts to the bytes of a message, and back.
 [[nodiscard]] std::string pack(const std::vector<std::string>& texts);
 [[nodiscard]] std::vector<std::string> unpack_texts(const std::string& bytes);
 [[nodiscard]] std::string pack(const RankReport& report);
 [[nodiscard]] RankReport unpack(const std::string& bytes);
 
-// Every difference of a rank from rank 0, by rank, host and field:
-//   E572 a difference
+// Reports every difference from rank 0 with rank, host and field, as E572.
 [[nodiscard]] Diagnostics compare(const std::vector<RankReport>& reports);
 
 }  // namespace chimera

@@ -1,4 +1,4 @@
-// Work of several processes that is not a run: calibrate.
+// Work of several processes other than a run: calibrate.
 #include <fmt/format.h>
 
 #include "chimera/base/host_name.h"
@@ -10,7 +10,7 @@
 namespace chimera {
 namespace {
 
-// One sentence about the end, as this rank says it.
+// A sentence about the end, from this rank's point of view.
 std::string ending_text(const Ending& ending, int rank) {
   const auto silence = [&] {
     return fmt::format("not heard for {:.1f} s", ending.silent_s);

@@ -45,7 +45,7 @@ std::unique_ptr<MpiTransport> make_transport(const MpiOptions& options,
 
 Cause cause_of_failure() {
   const Failure failure = current_failure();
-  // Where replicas differ, nobody's weights can be relied upon.
+  // If replicas differ, no rank's weights can be trusted.
   return {.kind = failure.kind,
           .reason = failure.text,
           .can_recover = failure.kind != FailureKind::kNumeric};

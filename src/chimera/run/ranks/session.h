@@ -1,4 +1,5 @@
-// MPI around the work of one rank, with deadlines for the calls that have none.
+// Starts and ends MPI around the work of one rank, with deadlines for calls
+// that have none.
 #pragma once
 
 #include <chrono>
@@ -12,15 +13,15 @@
 
 namespace chimera {
 
-// Initialises MPI, calls `work`, finalises MPI, and returns the exit code that
-// `work` gave. If an exception ends this, the process ends here: no other rank
-// can be relied upon then, and MPI_Finalize could wait for ever.
+// Initialises MPI, calls `work`, finalises MPI, and returns `work`'s exit code.
+// If `work` throws, the process ends here, because MPI_Finalize could wait for
+// other ranks for ever.
 [[nodiscard]] ExitCode within_session(
     std::chrono::duration<double> deadline, RunObserver& observer,
     const std::function<ExitCode(MpiSession& session)>& work);
 
-// Makes the transport under a watchdog: all ranks make their communicators
-// together, and MPI would wait for a missing one for ever. `say` as in
+// Makes the transport under a watchdog: all ranks create their communicators
+// together, and MPI would wait for a missing rank for ever. `say` as in
 // Watchdog.
 [[nodiscard]] std::unique_ptr<MpiTransport> make_transport(
     const MpiOptions& options, RunObserver& observer, Watchdog::Say say = {});

@@ -1,5 +1,4 @@
-// A deadline for calls into MPI that cannot be given one: what takes longer
-// ends the process.
+// A deadline for MPI calls that have none: ends the process when it has passed.
 #pragma once
 
 #include <chrono>
@@ -17,8 +16,8 @@ class Watchdog {
  public:
   using Say = std::function<void(const std::string& text)>;
 
-  // Exit code 6 unless destroyed in time. What took too long is said before, by
-  // `say` or as an error to the observer.
+  // Ends the process with exit code 6 unless destroyed within `deadline`.
+  // `say`, or else the observer, is told first what took too long.
   Watchdog(std::string what, std::chrono::duration<double> deadline,
            RunObserver& observer, Say say = {});
   ~Watchdog();

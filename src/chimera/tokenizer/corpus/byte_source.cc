@@ -124,11 +124,12 @@ class ZstdSource : public ByteSource {
   std::unique_ptr<ZSTD_DCtx, FreeContext> context_;
   std::vector<char> packed_;
   ZSTD_inBuffer input_{nullptr, 0, 0};
-  size_t left_ = 0;  // of the frame, as zstd guesses; 0: it is over
+  // bytes left in the frame, by zstd's estimate; 0 at its end
+  size_t left_ = 0;
   std::int64_t position_ = 0;
 };
 
-// What plain files of other kinds start with.
+// First bytes of files that are not text.
 struct Magic {
   std::string_view bytes;
   const char* kind;
@@ -145,7 +146,7 @@ constexpr Magic kMagics[] = {
      "xz"},
 };
 
-// Looks at the first bytes of a plain file; nullopt: may be text.
+// Checks the first bytes of a plain file; nullopt if it may be text.
 std::optional<Diagnostic> other_kind(const std::string& path, std::FILE* file) {
   char first[8] = {};
   const size_t count = std::fread(first, 1, sizeof first, file);

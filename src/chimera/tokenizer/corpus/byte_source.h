@@ -1,4 +1,4 @@
-// The bytes of a file, unpacked while they are read.
+// Reads the bytes of a file, decompressing as it goes.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ class ByteSource {
   // Fills `out` from its start; gives how many bytes, 0 at the end. Refuses a
   // file that cannot be read or that is damaged. REQUIRES: !out.empty().
   [[nodiscard]] virtual Result<size_t> read(std::span<char> out) = 0;
-  // How many bytes of the stored file were used so far.
+  // Number of bytes of the stored file consumed so far.
   [[nodiscard]] virtual std::int64_t position() const = 0;
 };
 
-// Refuses what cannot be opened, and text that is packed or binary by its first
-// bytes.
+// Refuses files that cannot be opened, and those whose first bytes show that
+// they are compressed or binary.
 [[nodiscard]] Result<std::unique_ptr<ByteSource>> open_bytes(
     const InputFile& file);
 

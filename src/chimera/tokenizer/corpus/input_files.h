@@ -1,4 +1,4 @@
-// The files of a corpus: what they are is told by the ends of their names.
+// The files of a corpus; their extensions say what they are.
 #pragma once
 
 #include <cstdint>
@@ -21,17 +21,17 @@ enum class DocumentKind : std::uint8_t {
 struct InputFile {
   std::string path;
   DocumentKind documents = DocumentKind::kFile;  // .jsonl: kJsonLine
-  Compression compression = Compression::kNone;  // .gz, .zst behind that
+  Compression compression = Compression::kNone;  // by a final .gz or .zst
   std::int64_t bytes = 0;                        // as stored
 };
 
-// The files that the paths name, in their order; those of a directory, and of
-// all below it, sorted by name, without those whose name starts with a dot.
-// Refuses what is not there and what is no text by its name.
+// Returns the files that `paths` name, in order. A directory stands for all
+// files below it, sorted by name, except those whose name starts with a dot.
+// Refuses missing files and those whose extension is not text.
 [[nodiscard]] Result<std::vector<InputFile>> find_inputs(
     const std::vector<std::string>& paths);
 
-// The refusal of a file that cannot be read.
+// Diagnostic for a file that cannot be read.
 [[nodiscard]] Diagnostic unreadable(const std::string& path,
                                     const std::string& reason);
 

@@ -14,9 +14,10 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-constexpr size_t kEnough = 10;  // lines with mistakes
+constexpr size_t kEnough = 10;  // number of bad lines to report
 
-// The "text" of a line; nullopt (recorded) if it has none.
+// The "text" of a JSONL line; records an error and returns nullopt if it has
+// none.
 std::optional<std::string> read_text(std::string_view line,
                                      const std::string& path,
                                      Diagnostics& errors) {

@@ -1,4 +1,4 @@
-// A piece of a corpus to bytes of the output.
+// Encodes one piece of a corpus into output bytes.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct EncodedPiece {
   std::int64_t tokens = 0;
   // Where documents end in it, counted in its tokens.
   std::vector<std::int64_t> document_ends = {};
-  std::int64_t position = 0;  // as the piece's
-  Diagnostics errors = {};    // of the first ten lines that have one
+  std::int64_t position = 0;  // the piece's position
+  Diagnostics errors = {};    // at most ten bad lines
 };
 
 class PieceEncoder {

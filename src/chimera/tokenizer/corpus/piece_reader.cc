@@ -13,7 +13,7 @@ constexpr size_t kPiece = size_t{1} << 20;
 
 }  // namespace
 
-// Reads until the buffer holds `size` bytes or the file is over.
+// Reads until the buffer holds `size` bytes or the file ends.
 Diagnostics PieceReader::fill(size_t size) {
   while (!is_over_ && buffer_.size() < size) {
     const size_t have = buffer_.size();

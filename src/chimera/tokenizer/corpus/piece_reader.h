@@ -21,7 +21,7 @@ struct Piece {
   const InputFile* file = nullptr;
   bool ends_file = false;
   std::int64_t first_line = 1;
-  std::int64_t position = 0;  // stored bytes of all files used up to its end
+  std::int64_t position = 0;  // stored bytes consumed up to the piece's end
 };
 
 class PieceReader {
@@ -41,12 +41,12 @@ class PieceReader {
 
   const std::vector<InputFile>& files_;
   const Tokenizer& tokenizer_;
-  size_t at_ = 0;  // the file that is read
+  size_t at_ = 0;  // index of the current file
   std::unique_ptr<ByteSource> source_;
-  std::string buffer_;    // read, and not given yet
-  bool is_over_ = false;  // the file, behind the buffer
+  std::string buffer_;    // read but not yet returned
+  bool is_over_ = false;  // the file has no bytes after the buffer
   std::int64_t line_ = 1;
-  std::int64_t used_ = 0;  // stored bytes of the files before
+  std::int64_t used_ = 0;  // stored bytes of earlier files
 };
 
 }  // namespace chimera

@@ -16,9 +16,8 @@
 namespace chimera {
 namespace {
 
-// Threads that take the next piece, encode it and give it back. Pieces are
-// written in their order; a thread that is far ahead of the writing waits, so
-// that memory stays bounded.
+// Encodes pieces on several threads and writes them in order. A thread that is
+// far ahead of the writer waits, so that memory stays bounded.
 class CorpusJob {
  public:
   CorpusJob(const std::vector<InputFile>& files, const Tokenizer& tokenizer,
@@ -65,7 +64,7 @@ class CorpusJob {
     }
   }
 
-  // The next piece and its number; nullopt: there is no more to do.
+  // Takes the next piece and sets its index; nullopt if none is left.
   std::optional<Piece> take(size_t& index) {
     const std::lock_guard reading(reader_mutex_);
     {
@@ -128,7 +127,7 @@ class CorpusJob {
   WholeFile& output_;
   const size_t most_ahead_;
   size_t next_taken_ = 0, next_written_ = 0;
-  std::map<size_t, EncodedPiece> finished_;  // not written yet
+  std::map<size_t, EncodedPiece> finished_;  // encoded but not yet written
   bool stopped_ = false;
   std::exception_ptr failure_;
   Diagnostics errors_;

@@ -1,5 +1,5 @@
-// Text files to a file of token ids, by all cores, in bounded memory. The same
-// bytes whatever the number of threads.
+// Encodes text files into a file of token ids, on all cores and in bounded
+// memory. The output does not depend on the number of threads.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace chimera {
 
 struct CorpusProgress {
-  std::int64_t bytes = 0;  // stored bytes that are done
+  std::int64_t bytes = 0;  // stored bytes encoded so far
   std::int64_t total = 0;
   std::int64_t tokens = 0;
 };
