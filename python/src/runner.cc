@@ -38,6 +38,14 @@ Runner::Runner(Schedule lowered, C10dOptions options)
   transport_ = make_c10d_transport(std::move(options));
 }
 
+// The transport waits for threads that may free tensors of Python's, for which
+// they need the GIL.
+Runner::~Runner() {
+  if (!transport_) return;
+  const py::gil_scoped_release released;
+  transport_.reset();
+}
+
 void Runner::run_rank(Transport& transport, StageCompute& compute,
                       const Step& step, double& loss) {
   WorkerOptions options;

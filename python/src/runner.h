@@ -19,6 +19,10 @@ class Runner {
   explicit Runner(Schedule lowered);
   // Runs this process as one rank.
   Runner(Schedule lowered, C10dOptions options);
+  // REQUIRES: the GIL is held.
+  ~Runner();
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
 
   // Runs one step, or the evaluation of one mini-batch. `ranks` are the Ranks
   // of this process. Returns the loss over all ranks. REQUIRES: the GIL is

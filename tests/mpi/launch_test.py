@@ -508,9 +508,11 @@ worker 1: 1F0 %s 1B1 1B2 1B3
         # A file of the same length with other contents.
         self.write("host3/text.txt", TEXT.upper() * 80)
         config = self.write("file.toml", GPT2.format(depth=2).replace(
-            'depth = 2\nmicros = 4\n', 'file = "a.sched"\nwidth = 2\n'))
+            "depth = 2\nmicros = 4\n", "width = 2\n"))
         job = self.start(*((("-n", 1, "-wdir", folder),
-                            self.train(config=config)) for folder in where))
+                            self.train("schedule.file=a.sched",
+                                       "data.path=text.txt", config=config))
+                           for folder in where))
         text = self.refused(job, 4)
         self.assertRegex(text, self.pattern(self.differs(
             1, "the schedule NUMBER", "the schedule NUMBER",
@@ -541,7 +543,7 @@ worker 1: 1F0 %s 1B1 1B2 1B3
     def test_a_file_that_one_rank_has_not(self):
         empty = self.folder / "empty"
         empty.mkdir()
-        train = self.train(config=self.gpt2)
+        train = self.train("data.path=text.txt", config=self.gpt2)
         job = self.start((("-n", 1), train), (("-n", 1, "-wdir", empty), train))
         text = self.refused(job, 2, 3)
         self.assertRegex(text, rf"^on rank 1 \({HOST}\):\nerror\[E501\].*"
