@@ -31,7 +31,6 @@ namespace {
 constexpr int kSteps = 21;  // the first is left out
 constexpr int kRuns = 3;
 constexpr double kAction = 0.010;
-constexpr int kGatherStep = 1 << 29;
 
 class Bench {
  public:
@@ -152,8 +151,8 @@ class Bench {
                             .handler = ending});
     Worker worker(*transport, *compute, {.recorder = {.keep_events = true}});
     worker.run(Program(lowered, session_.rank()), {.end = kSteps});
-    const auto events =
-        gather_values(*transport, worker.recorder().events(), kGatherStep);
+    const auto events = gather_values(*transport, worker.recorder().events(),
+                                      {.channel = Channel::kEvents});
     if (session_.rank() != 0) return 0;
     return median_step(merge_ranks(lowered, events, kSteps));
   }
