@@ -40,7 +40,7 @@ class Machine {
   [[nodiscard]] Costs costs(const Schedule& schedule) const;
   // [worker]; empty for an emulated model.
   [[nodiscard]] std::vector<double> peak_bytes(const Schedule& lowered) const;
-  // Of one worker, as the profile says; 0 = not known.
+  // Memory of one worker by the profile; 0 = not known.
   [[nodiscard]] double memory_bytes() const { return profile_.memory_bytes; }
   // Processors and how they disturb each other, where the profile says so.
   void describe_host(SimulateOptions& options) const;

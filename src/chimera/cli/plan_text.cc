@@ -81,7 +81,8 @@ std::string short_number(double value) {
   return fmt::format("{:.0f}", value);
 }
 
-// Of the model alone: recomputation is no part of it.
+// Tokens/s and MFU of a plan. MFU counts the model's operations only, without
+// recomputation.
 std::string speed_text(const PlanHeadline& headline, const PlanRequest& request,
                        const Plan& plan) {
   double flops = 0;

@@ -21,7 +21,8 @@ struct ModelSource {
   std::optional<RunConfig> run;  // of a run directory
 };
 
-// Where the model of `path` is. E528 if there is none.
+// Finds the model in a run directory or Hugging Face directory `path`. E528 if
+// there is none.
 [[nodiscard]] Result<ModelSource> find_model(const std::string& path);
 
 // "bytes", or the path of a tokenizer: the one asked for, else the run's, else

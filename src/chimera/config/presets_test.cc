@@ -54,8 +54,8 @@ TEST(Presets, Gpt2SmallHasThePublishedWeightCount) {
   EXPECT_EQ(gpt2_weights(*find_preset("gpt2-small")), 124439808);
 }
 
-// Of Llama 3.2 1B and Llama 3 8B; per block two projections of queries, two of
-// keys and values, three matrices of SwiGLU and two norms.
+// The counts of Llama 3.2 1B and Llama 3 8B. A block has two projections of
+// queries, two of keys and values, three matrices of SwiGLU and two norms.
 TEST(Presets, LlamasHaveThePublishedWeightCounts) {
   const auto weights = [](const char* name) {
     const ModelShape shape = find_preset(name).value();

@@ -15,9 +15,10 @@ namespace chimera {
 
 // What tells documents apart, if anything does.
 struct DocumentBorders {
-  std::vector<std::int64_t> ends = {};               // in tokens; of an index
-  std::optional<std::int64_t> last = std::nullopt;   // id at each end
-  std::optional<std::int64_t> first = std::nullopt;  // id at each begin
+  std::vector<std::int64_t> ends = {};              // in tokens; of an index
+  std::optional<std::int64_t> last = std::nullopt;  // id at each end
+  // token id that starts every document
+  std::optional<std::int64_t> first = std::nullopt;
 };
 
 struct BinLayout {

@@ -20,13 +20,13 @@
 
 namespace chimera {
 
-// Which samples of each file, if eval_fraction is above 0.
+// The share of each file's samples to read, if eval_fraction is above 0.
 enum class DataPart { kTraining, kEvaluation };
 
 struct DataOptions {
   std::vector<std::string> paths;     // files and patterns
   ModelKind kind = ModelKind::kGpt2;  // not emulated, which needs no data
-  // Of text, or of the corpus that other files hold: "bytes" or a path.
+  // Tokenizer of text files, or the one that made a corpus: "bytes" or a path.
   std::string tokenizer = "bytes";
   SampleOrder order = SampleOrder::kShuffled;
   TokenType token_type = TokenType::kAuto;

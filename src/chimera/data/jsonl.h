@@ -27,7 +27,7 @@ struct JsonlText {
 
 struct JoinedTexts {
   std::vector<char> bytes = {};
-  // Of the texts, each with the newline behind it.
+  // End of each text, its newline included.
   std::vector<std::int64_t> ends = {};
 };
 

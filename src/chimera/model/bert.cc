@@ -71,7 +71,7 @@ class BertBlock : public TransformerLayer {
   double forward_flops() const override { return block_flops(); }
 
  private:
-  // Where each pair of weight and bias stands in the list.
+  // Index of each weight in the parameter list; its bias follows.
   enum Pair {
     kQuery = 0,
     kKey = 2,

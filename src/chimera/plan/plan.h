@@ -13,8 +13,8 @@
 
 namespace chimera {
 
-// Who says how long a step takes: the simulator, for every scheme, or the
-// paper's formula (paper_model.h), where it has one.
+// Source of step times: the simulator, for every scheme, or the paper's formula
+// (paper_model.h) for those that have one.
 enum class CostModel { kSimulate, kPaper };
 
 struct PlanRequest {
@@ -32,8 +32,9 @@ struct PlanRequest {
   bool shard_update = false;
   bool saves = false;              // run.save_every
   bool vote_gates_update = false;  // clipping, or updates that may be skipped
-  bool recovers = false;           // the same for synchronous schemes
-  bool late_vote = false;          // such updates do not wait: train.vote
+  // run.recover: updates of synchronous schemes wait for the vote
+  bool recovers = false;
+  bool late_vote = false;  // such updates do not wait: train.vote
 };
 
 // One point of the planner's space.

@@ -148,7 +148,7 @@ class LayerBench::Pass {
     }
   }
 
-  // Fills in what this kind of backward tells.
+  // Fills in the times that this kind of backward measures.
   void time(BenchTimes& times) {
     Stopwatch watch;
     const auto each = [&](int stage) { return stage == 1 ? blocks_ : 1; };
