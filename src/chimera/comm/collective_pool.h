@@ -21,9 +21,9 @@ class CollectivePool {
   // Drops jobs that have not run, without calling their `done`.
   ~CollectivePool();
 
-  // Runs all blocks, then calls `done` once on the thread that finished last.
-  // That is a thread of the pool, or the caller's for a job of one block, since
-  // handing it over would take longer.
+  // Runs all blocks, then calls `done` once on the thread that finished last: a
+  // thread of the pool, or the caller's for a job of one block, since handing
+  // it over would take longer.
   void run(CollectiveJob job, std::function<void()> done);
 
  private:

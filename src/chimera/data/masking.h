@@ -11,7 +11,7 @@
 
 namespace chimera {
 
-// Where things stand in `[CLS] A [SEP] B [SEP] [PAD] ...`.
+// Positions in a BERT pair, `[CLS] A [SEP] B [SEP] [PAD] ...`.
 struct PairLayout {
   int length_a = 0;
   int length_b = 0;
@@ -21,7 +21,7 @@ struct PairLayout {
 
   [[nodiscard]] int span() const { return length_a + length_b; }
   [[nodiscard]] int begin_b() const { return length_a + 2; }
-  // Of all but the padding.
+  // Number of tokens without the padding.
   [[nodiscard]] int length() const { return span() + kSpecials; }
   // The position of the `index`-th token of A and B.
   [[nodiscard]] int position(int index) const {

@@ -1,7 +1,8 @@
-// Which sample of several parts of a corpus is the n-th of a run. Without
-// weights an epoch is a permutation of all samples of all parts. With weights,
-// parts have shares of an epoch in proportion to them: each part goes through
-// all its samples, in an order of its own, before any of them comes again.
+// Maps the n-th sample of a run to a sample of one of the corpus's parts.
+// Without weights an epoch is a permutation of all samples of all parts. With
+// weights, parts have shares of an epoch in proportion to them: each part goes
+// through all its samples, in an order of its own, before any of them comes
+// again.
 #pragma once
 
 #include <cstdint>

@@ -72,7 +72,7 @@ class TokenFile {
   std::string path_;
   MappedFile file_;
   std::vector<char> joined_;  // JSONL by bytes: its texts
-  // Of file_ or joined_, neither of which moves its bytes when it is moved.
+  // View of file_ or joined_. Both keep their bytes in place when moved.
   TokenIds ids_;
   std::vector<TokenRange> documents_;
 };

@@ -39,7 +39,8 @@ class LlamaEmbeddings : public TransformerLayer {
   }
 };
 
-// Where each weight of a block stands in its list. A bias follows its weight.
+// Index of each weight of a block in the parameter list. A bias follows its
+// weight.
 struct Places {
   explicit Places(const LlamaShape& shape)
       : key(query + (shape.has_qkv_bias() ? 2 : 1)),

@@ -109,8 +109,8 @@ void PeerMonitor::run() {
     const Clock::time_point now = Clock::now();
     const bool was_stopped = now - std::exchange(last_look, now) > kStopped;
     if (was_stopped) {
-      // Nobody was late, but this process: messages that have arrived in the
-      // meantime are read before any silence counts.
+      // This process was stopped, so no peer was late: messages that have
+      // arrived meanwhile are read before any silence counts.
       heartbeats_.reset_silences();
       std::this_thread::sleep_for(kPeriod);
     } else if (dead) {

@@ -47,7 +47,8 @@ struct Chart {
   // [worker, pipe]: the stages that it ran, ascending.
   std::map<std::pair<int, int>, std::vector<int>> stages;
 
-  // Which of its worker's stages of its pipe a block belongs to, from 0.
+  // Index, from 0, of a block's stage among those that its worker holds in its
+  // pipe.
   [[nodiscard]] int chunk_of(const Event& block) const;
   [[nodiscard]] bool shows_op(Op op) const {
     return shows[static_cast<size_t>(op)];
