@@ -57,6 +57,9 @@ std::optional<double> closed_form(const ScheduleSpec& spec,
     const double k = N / D;
     return v == 2 ? 4 * N + D - 1 - k : (7 * N + D - 1 - k) / 2;
   }
+  if (spec.scheme == "1f1b-v" && unit && N >= D && spec.depth % 3 == 1) {
+    return 3 * N + 5 * (D - 1) / 2;
+  }
   if (spec.scheme == "planned") {
     const double pipes = *spec.pipes;
     const bool regular = N >= D && spec.micros % 2 == 0 &&
@@ -95,6 +98,7 @@ std::optional<double> most_held(const ScheduleSpec& spec) {
   if (spec.scheme == "bitpipe") return D;
   if (spec.scheme == "v-half" && N >= D) return (spec.depth + 2) / 2;
   if (spec.scheme == "v-min" && N >= D) return (spec.depth + 4) / 3;
+  if (spec.scheme == "1f1b-v" && N >= D) return 2 * spec.depth / 3 + 1;
   if (spec.scheme == "1f1b") return std::min(N, D);
   if (spec.scheme == "interleaved") {
     return std::min(N, (2 * (D - 1) + (v - 1) * D + 1) / v);

@@ -52,6 +52,10 @@ const std::vector<Base>& bases() {
          .scale = Scale::kDoubling});
     add({.scheme = "zb-h1", .depth = 3, .micros = 3});
     add({.scheme = "zb-v", .depth = 2, .micros = 3}, {.tied = true});
+    add({.scheme = "v-half", .depth = 3, .micros = 3});
+    add({.scheme = "v-min", .depth = 3, .micros = 3}, {.tied = true});
+    add({.scheme = "1f1b-v", .depth = 3, .micros = 3});
+    add({.scheme = "1f1b-v", .depth = 2, .micros = 3}, {.recompute = true});
     add({.scheme = "dualpipe", .depth = 2, .micros = 4});
     add({.scheme = "hanayo", .depth = 2, .micros = 2, .chunks = 4});
     add({.scheme = "planned", .depth = 4, .micros = 4}, {.recompute = true});

@@ -10,11 +10,11 @@ namespace chimera {
 
 const std::vector<Scheme>& schemes() {
   static const std::vector<Scheme> kSchemes = {
-      gpipe(),     one_f_one_b(),    interleaved(),    gems(),
-      pipedream(), pipedream_2bw(),  chimera_scheme(), zb_h1(),
-      zb_h2(),     zb_v(),           dualpipe(),       dualpipe_v(),
-      hanayo(),    v_half(),         v_min(),          looped_bfs(),
-      bitpipe(),   planned_scheme(),
+      gpipe(),      one_f_one_b(),   interleaved(),    gems(),
+      pipedream(),  pipedream_2bw(), chimera_scheme(), zb_h1(),
+      zb_h2(),      zb_v(),          dualpipe(),       dualpipe_v(),
+      hanayo(),     v_half(),        v_min(),          one_f_one_b_vee(),
+      looped_bfs(), bitpipe(),       planned_scheme(),
   };
   return kSchemes;
 }

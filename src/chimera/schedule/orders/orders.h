@@ -22,6 +22,7 @@ namespace chimera {
 [[nodiscard]] Scheme hanayo();
 [[nodiscard]] Scheme v_half();
 [[nodiscard]] Scheme v_min();
+[[nodiscard]] Scheme one_f_one_b_vee();
 [[nodiscard]] Scheme looped_bfs();
 [[nodiscard]] Scheme bitpipe();
 [[nodiscard]] Scheme planned_scheme();
