@@ -14,7 +14,8 @@ at::Tensor split_heads(const at::Tensor& x, int heads) {
       .transpose(1, 2);
 }
 
-// With probabilities that exist, so that they can be dropped.
+// Computes the probabilities as a tensor of their own, so that dropout can be
+// applied to them.
 at::Tensor explicit_attention(const Projections& by_head,
                               const Attention& options,
                               const LayerContext& context) {
@@ -42,8 +43,8 @@ at::Tensor explicit_attention(const Projections& by_head,
   return at::matmul(kept, for_each_query(by_head.value));
 }
 
-// A mask for the fused kernel, which takes a mask or causality, not both;
-// undefined if causality is all there is.
+// The mask for the fused kernel, which takes a mask or the causal flag but not
+// both. Undefined if the causal flag alone is enough.
 at::Tensor fused_mask(const Attention& options, const LayerContext& context) {
   const at::Tensor& sees = context.batch.sees;
   return sees.defined() && options.causal ? sees.tril() : sees;
@@ -57,7 +58,8 @@ at::Tensor attention_by_head(const Projections& by_head,
   const Projections all = context.cache == nullptr
                               ? by_head
                               : context.cache->extend(context.layer, by_head);
-  // A single token in generation sees all others.
+  // A single new token in generation may see all earlier ones, so it needs no
+  // causal mask.
   const bool masks = options.causal && all.query.size(2) == all.key.size(2);
   const bool drops = options.dropout.rate > 0 && context.training;
   const bool shares = all.query.size(1) != all.key.size(1);

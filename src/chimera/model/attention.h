@@ -13,15 +13,16 @@ struct Attention {
   Dropout dropout;  // applied to the attention probabilities
 };
 
-// The attention output (B, T, H * D) of a query (B, H, T, D); several heads of
-// it may share a key and value (B, H / n, T, D). Without dropout libtorch's
-// fused kernel computes it; with dropout that kernel cannot, because it would
-// draw its masks from another generator.
+// Computes the attention output (B, T, H * D) of a query (B, H, T, D). Several
+// query heads may share one key and value head: keys and values are (B, H / n,
+// T, D). Without dropout this is libtorch's fused kernel. With dropout it is
+// not, because that kernel draws its masks from another generator.
 [[nodiscard]] at::Tensor attention_by_head(const Projections& by_head,
                                            const Attention& options,
                                            const LayerContext& context);
 
-// The same (B, T, C) of projections (B, T, C).
+// Splits projections (B, T, C) into heads and computes their attention output
+// (B, T, C).
 [[nodiscard]] at::Tensor attention(const Projections& projections, int heads,
                                    const Attention& options,
                                    const LayerContext& context);

@@ -71,7 +71,7 @@ class BertBlock : public TransformerLayer {
   double forward_flops() const override { return block_flops(); }
 
  private:
-  // Index of each weight in the parameter list; its bias follows.
+  // Index of each weight in the parameter list. Its bias is at the next index.
   enum Pair {
     kQuery = 0,
     kKey = 2,
@@ -139,7 +139,8 @@ class BertHead : public TransformerLayer {
   };
   static constexpr double kMaskedShare = 0.15;
 
-  // The logits of a vocabulary are dear: only where a target counts.
+  // Computes logits only at positions with a target, because a row of logits is
+  // as long as the vocabulary.
   at::Tensor masked_token_loss(const at::Tensor& x, Weights weights,
                                const LayerContext& context) const {
     const at::Tensor targets = context.batch.targets.reshape({-1});

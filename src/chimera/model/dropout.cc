@@ -19,7 +19,8 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// Elements that one task draws. Even, as two share a draw.
+// Number of elements that one task draws. Even, because two elements share a
+// draw.
 constexpr std::int64_t kBlock = 4096;
 
 struct MaskKey : torch::CustomClassHolder {
@@ -45,8 +46,8 @@ struct MaskKey : torch::CustomClassHolder {
   std::vector<std::int64_t> sample_ids;
 };
 
-// Elements begin .. end - 1 of one sample; `begin` is even. 32 bits decide on
-// an element, so a draw serves two.
+// Fills elements begin .. end - 1 of one sample's mask; `begin` is even. Each
+// element needs 32 bits, so a 64-bit draw serves two.
 template <class T>
 void fill_block(T* mask, std::int64_t begin, std::int64_t end,
                 const CounterRandom& random, double rate) {
@@ -82,7 +83,7 @@ void fill_mask(const at::Tensor& mask, const MaskKey& key) {
                    });
 }
 
-// x where an element is kept, scaled by 1 / (1 - rate), else 0.
+// Scales the kept elements of x by 1 / (1 - rate) and sets the others to 0.
 at::Tensor masked(const at::Tensor& x, const MaskKey& key) {
   const at::Tensor mask = at::empty(x.sizes(), x.options().device(at::kCPU),
                                     at::MemoryFormat::Contiguous);

@@ -15,7 +15,8 @@ struct Dropout {
   int site = 0;     // which dropout of the layer
 };
 
-// x (B, ...). Returns x itself at rate 0 or outside of training.
+// Applies dropout to x (B, ...). Returns x itself at rate 0 or outside of
+// training.
 [[nodiscard]] at::Tensor dropout(const at::Tensor& x, const Dropout& options,
                                  const LayerContext& context);
 

@@ -30,7 +30,7 @@ TEST(Dropout, DropsAtTheRateAndKeepsTheMean) {
     const double sigma = std::sqrt(rate * (1 - rate) / 1e6);
     EXPECT_NEAR(dropped, rate, 5 * sigma);
     EXPECT_NEAR(y.max().item<double>(), 1 / (1 - rate), 1e-15);
-    // Neighbours are independent.
+    // Neighbouring elements are dropped independently.
     const at::Tensor zero = y.eq(0).to(at::kDouble);
     const at::Tensor both =
         zero.narrow(1, 0, 249'999) * zero.narrow(1, 1, 249'999);
@@ -42,7 +42,7 @@ TEST(Dropout, MasksFollowSamplesNotMicroBatches) {
   const TensorBatch whole = samples({5, 6, 7});
   const TensorBatch last = samples({7});
   const Dropout options{.rate = 0.3};
-  // Odd sizes, across blocks.
+  // Odd sizes that span several blocks.
   const at::Tensor all = mask(whole, {3, 5001}, options, {.batch = whole});
   const at::Tensor one = mask(last, {3, 5001}, options, {.batch = last});
   EXPECT_TRUE(all[2].equal(one[0]));

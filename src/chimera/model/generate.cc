@@ -17,8 +17,8 @@ std::vector<std::int64_t> last_of(const std::vector<std::int64_t>& text,
   return {text.end() - std::min(count, size), text.end()};
 }
 
-// How many of the most probable tokens are kept: the fewest whose
-// probabilities, added up in `sums`, reach top_p.
+// Returns how many of the most probable tokens to keep: the fewest whose
+// probabilities reach top_p. `sums` holds the running totals.
 std::int64_t kept_by(double top_p, const double* sums, std::int64_t count) {
   const double* end = sums + count;
   const double* reached = std::lower_bound(sums, end, top_p * sums[count - 1]);

@@ -9,9 +9,9 @@
 
 namespace chimera {
 
-// How a token is chosen from the logits, as in transformers: divided by the
-// temperature, then the top_k largest, then the fewest whose probabilities sum
-// to top_p.
+// How a token is chosen from the logits, as in transformers: logits are divided
+// by the temperature, then only the top_k largest are kept, then the fewest
+// whose probabilities reach top_p.
 struct TokenChoice {
   double temperature = 0.8;  // 0: always the most probable one
   int top_k = 0;             // 0 = all
@@ -19,8 +19,8 @@ struct TokenChoice {
   std::uint64_t seed = 0;
 };
 
-// The token number `index` of a text. The same arguments give the same token.
-// REQUIRES: logits (vocab).
+// Chooses the token at position `index` of a text. The same arguments give the
+// same token. REQUIRES: logits (vocab).
 [[nodiscard]] std::int64_t choose_token(const at::Tensor& logits,
                                         const TokenChoice& choice,
                                         std::uint64_t index);
@@ -28,17 +28,17 @@ struct TokenChoice {
 struct GenerateOptions {
   int tokens = 100;
   TokenChoice choice;
-  // False: every token reads the whole text again. For comparison only.
+  // False: reads the whole text again for every token; only for comparison.
   bool use_cache = true;
 };
 
-// The most tokens that the model sees at once.
+// The largest number of tokens that the model can see at once.
 [[nodiscard]] std::int64_t context_length(const ModelShape& shape);
 
-// Calls `take` with each new token until it returns false or all are there. A
-// text longer than the context goes on from the last half of it.
-// REQUIRES: a causal model; `prompt` is not empty, its ids are below the
-// vocabulary.
+// Calls `take` with each new token until it returns false or all tokens are
+// made. A text longer than the context continues from its last half. REQUIRES:
+// a causal model; `prompt` is not empty and its ids are below the vocabulary
+// size.
 void generate(const WholeModel& model, std::vector<std::int64_t> prompt,
               const GenerateOptions& options,
               const std::function<bool(std::int64_t token)>& take);

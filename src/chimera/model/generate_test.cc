@@ -57,7 +57,7 @@ TEST_P(Generate, TheSeedDecides) {
   EXPECT_NE(seeded(1), seeded(2));
 }
 
-// Also from a prompt that is longer than what the model sees.
+// Includes a prompt that is longer than the context.
 TEST_P(Generate, GoesOnWhenTheContextIsFull) {
   for (const int positions : {1, 2, 5}) {
     const WholeModel model = lively_model(small_details(GetParam(), positions));

@@ -5,39 +5,13 @@
 #include <cmath>
 
 #include "chimera/model/attention.h"
+#include "chimera/model/causal_ends.h"
 #include "chimera/model/parameter_list.h"
 #include "chimera/model/transformer_layer.h"
 #include "chimera/model/transformers.h"
 
 namespace chimera {
 namespace {
-
-constexpr const char* kTokenTable = "transformer.wte";
-
-class Gpt2Embeddings : public TransformerLayer {
- public:
-  explicit Gpt2Embeddings(const ModelDetails& details)
-      : TransformerLayer("embeddings", list(details.shape), details) {}
-
-  at::Tensor forward(const at::Tensor& /*x*/, Weights weights,
-                     const LayerContext& context) const override {
-    const at::Tensor tokens = split_embedding(
-        context.batch.inputs, {weights[0]}, context.deferred);  // (B, T, C)
-    return drop_embedding(tokens + positions(weights[1], context), context);
-  }
-
-  double forward_flops() const override {
-    return 2.0 * shape().seq * shape().hidden;
-  }
-
- private:
-  static std::vector<ParameterSpec> list(const ModelShape& shape) {
-    return ParameterList()
-        .embedding(kTokenTable, shape.vocab, shape.hidden, shape.tie_embeddings)
-        .embedding("transformer.wpe", shape.positions, shape.hidden)
-        .take();
-  }
-};
 
 class Gpt2Block : public TransformerLayer {
  public:
@@ -59,7 +33,7 @@ class Gpt2Block : public TransformerLayer {
   double forward_flops() const override { return block_flops(); }
 
  private:
-  // Where each pair of weight and bias stands in the list.
+  // Index of each weight in the parameter list. Its bias is at the next index.
   enum Pair { kNorm1 = 0, kQkv = 2, kOut = 4, kNorm2 = 6, kUp = 8, kDown = 10 };
   enum Site { kAttentionSite, kOutSite, kDownSite };
 
@@ -80,7 +54,7 @@ class Gpt2Block : public TransformerLayer {
   static std::vector<ParameterSpec> list(const ModelShape& shape, int index) {
     const std::string name = "transformer.h." + std::to_string(index);
     const std::int64_t hidden = shape.hidden, ffn = shape.ffn;
-    // What is added to the residual stream 2 L times starts smaller.
+    // The 2 L projections that add to the residual stream start smaller.
     const double residual_std =
         ParameterList::kStd / std::sqrt(2.0 * shape.layers);
     constexpr WeightLayout kLayout = WeightLayout::kInOut;
@@ -95,45 +69,18 @@ class Gpt2Block : public TransformerLayer {
   }
 };
 
-class Gpt2Head : public TransformerLayer {
- public:
-  explicit Gpt2Head(const ModelDetails& details)
-      : TransformerLayer("head", list(details.shape), details) {}
-
-  at::Tensor forward(const at::Tensor& x, Weights weights,
-                     const LayerContext& context) const override {
-    const at::Tensor logits =
-        split_linear(norm(counted(x, context), weights), {weights[2], {}},
-                     context.deferred);  // (B, T, V)
-    return loss_or_logits(logits, context);
-  }
-
-  double forward_flops() const override {
-    return 2.0 * shape().seq * shape().hidden * shape().vocab;
-  }
-
- private:
-  static std::vector<ParameterSpec> list(const ModelShape& shape) {
-    ParameterList list;
-    list.norm("transformer.ln_f", shape.hidden);
-    if (shape.tie_embeddings) {
-      list.embedding(kTokenTable, shape.vocab, shape.hidden, true);
-    } else {
-      list.matrix("lm_head", {shape.hidden, shape.vocab});
-    }
-    return list.take();
-  }
-};
-
 }  // namespace
 
 std::vector<std::unique_ptr<Layer>> gpt2_layers(const ModelDetails& details) {
+  const CausalNames names = {.tokens = "transformer.wte",
+                             .positions = "transformer.wpe",
+                             .last_norm = "transformer.ln_f"};
   std::vector<std::unique_ptr<Layer>> layers;
-  layers.push_back(std::make_unique<Gpt2Embeddings>(details));
+  layers.push_back(make_causal_embeddings(details, names));
   for (int index = 0; index < details.shape.layers; ++index) {
     layers.push_back(std::make_unique<Gpt2Block>(details, index));
   }
-  layers.push_back(std::make_unique<Gpt2Head>(details));
+  layers.push_back(make_causal_head(details, names));
   return layers;
 }
 

@@ -15,7 +15,7 @@ HeldStages::HeldStages(const TorchComputeOptions& options, int rank)
   if (options_.restored) restore();
 }
 
-// A model of one stage ties it to nobody.
+// Makes nothing for a model of one stage, which shares no weight with another.
 void HeldStages::make_tied_block(const std::vector<int>& stages) {
   if (options_.schedule.stages() == 1) return;
   for (const int stage : stages) {
@@ -52,7 +52,8 @@ void HeldStages::restore() {
   if (tied_) go_on(*tied_);
 }
 
-// The ranks that hold any of `stages`, and which of them this one is.
+// Returns the number of ranks that hold any of `stages`, and the index of this
+// rank among them.
 Sharing HeldStages::sharing_of(const std::vector<int>& stages, int lost) const {
   SumGroup group;
   for (int pipe = 0; pipe < options_.schedule.pipes(); ++pipe) {

@@ -27,26 +27,26 @@ class HeldStages {
 
   [[nodiscard]] std::shared_ptr<TorchWeights> make_weights(
       int stage, SharedWeights* shared) const;
-  // The weights before the last update, as they were saved, for 2BW.
-  // Checkpoints of other schemes do not have them.
+  // The saved weights from before the last update, for 2BW. Checkpoints of
+  // other schemes lack them: the newest weights then take their place.
+  // REQUIRES: the run resumes.
   [[nodiscard]] std::shared_ptr<TorchWeights> make_previous(int stage) const;
   [[nodiscard]] std::vector<StatePiece> state(const StateOrder& order) const;
 
-  // Called before a backward of `stage`.
+  // Prepares the gradients of `stage`. REQUIRES: called before each backward.
   void begin_gradients(int stage);
-  // The block whose gradient `group` sums.
+  // The block whose gradient the members of `group` sum.
   [[nodiscard]] ParameterBlock& block_of(const SumGroup& group);
-  // The squared norm of this rank's shards of all gradients.
+  // The squared norm of this rank's shards of all its gradients.
   [[nodiscard]] double squared_norm() const;
 
-  // The tied block if this rank updates it together with `stage`; null
-  // otherwise.
+  // The tied block if this rank updates it together with `stage`, else null.
   [[nodiscard]] ParameterBlock* tied_updated_with(int stage) const {
     return stage == tied_stage_ ? tied_.get() : nullptr;
   }
   [[nodiscard]] const BlockValues& tied_values() const { return tied_values_; }
-  // The buffer that the members of `group` gather after the update of `stage`,
-  // which left the stage's weights in `newest`.
+  // The buffer that the members of `group` gather after updating `stage`.
+  // `newest` holds the stage's updated weights.
   [[nodiscard]] NumberBuffer updated_shards(const SumGroup& group, int stage,
                                             const TorchWeights& newest) const;
 

@@ -23,7 +23,7 @@ std::uint64_t hash(std::string_view text) {
   return value;
 }
 
-// Box and Muller: two uniform numbers give two normal ones.
+// Box-Muller: turns two uniform numbers into two normal ones.
 template <class T>
 void fill_pair(T* data, std::int64_t pair, std::int64_t size, double std,
                const CounterRandom& random) {

@@ -10,7 +10,8 @@
 
 namespace chimera {
 
-// A plain tensor on the CPU. float32 values are the rounded float64 values.
+// Makes a plain tensor on the CPU. ENSURES: float32 values are the float64
+// values, rounded.
 [[nodiscard]] at::Tensor init_parameter(const ParameterSpec& spec,
                                         std::int64_t seed,
                                         at::ScalarType dtype);

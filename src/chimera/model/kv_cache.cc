@@ -7,7 +7,7 @@
 namespace chimera {
 namespace {
 
-// All tokens so far, `fresh` being the last.
+// Stores `fresh` behind the tokens so far and returns all of them.
 at::Tensor extended(at::Tensor& stored, const at::Tensor& fresh,
                     std::int64_t length, std::int64_t capacity) {
   const std::int64_t tokens = fresh.size(2);

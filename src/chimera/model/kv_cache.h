@@ -14,10 +14,11 @@ struct Projections {
 };
 
 // Used by one thread. A forward with a cache reads either the first tokens of a
-// text or one more; the caller then adds their number to `length`.
+// text or exactly one more token; the caller then adds their number to
+// `length`.
 class KvCache {
  public:
-  // Room for `capacity` tokens of a model of `layers` layers.
+  // Reserves room for `capacity` tokens of a model of `layers` layers.
   KvCache(std::size_t layers, std::int64_t capacity)
       : pairs_(layers), capacity_(capacity) {}
 
@@ -26,16 +27,16 @@ class KvCache {
   void add_length(std::int64_t tokens) { length_ += tokens; }
   void clear() { length_ = 0; }
 
-  // Stores the new keys and values of a layer behind those before. Returns the
-  // query with all keys and values so far. Tensors are (B, H, T, D).
-  // REQUIRES: length() is 0, or T is 1; they fit.
+  // Appends a layer's new keys and values. Returns the query with all keys and
+  // values so far. Tensors are (B, H, T, D). REQUIRES: length() is 0 or T is 1,
+  // and length() + T does not exceed the capacity.
   [[nodiscard]] Projections extend(int layer, const Projections& by_head);
 
  private:
   struct Pair {
     at::Tensor keys, values;  // (B, H, capacity, D)
   };
-  std::vector<Pair> pairs_;  // [layer]; undefined where there is no attention
+  std::vector<Pair> pairs_;  // [layer]; undefined without attention
   std::int64_t capacity_;
   std::int64_t length_ = 0;
 };

@@ -64,15 +64,16 @@ class Layer {
   // True if the layer uses context.deferred, so that W has work to do.
   [[nodiscard]] virtual bool splits_backward() const { return true; }
 
-  // The only weights that forward accepts; empty: any of the right shapes.
+  // The only tensors that forward accepts as weights. Empty: it accepts any
+  // tensors of the right shapes.
   [[nodiscard]] virtual std::vector<at::Tensor> own_weights() const {
     return {};
   }
   [[nodiscard]] bool supports_versions() const { return own_weights().empty(); }
 
-  // A copy of the layer with separate weights (values unspecified), for use by
-  // one thread: each holder of a stage runs one. Null if all holders can share
-  // this layer. REQUIRES: not null if own_weights() is not empty.
+  // A copy of the layer with separate weights (values unspecified) for one
+  // thread: each holder of a stage runs its own copy. Null if all holders can
+  // share this layer. REQUIRES: not null if own_weights() is not empty.
   [[nodiscard]] virtual std::unique_ptr<Layer> replica() const {
     return nullptr;
   }

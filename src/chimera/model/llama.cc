@@ -5,6 +5,7 @@
 #include <ATen/ATen.h>
 
 #include "chimera/model/attention.h"
+#include "chimera/model/causal_ends.h"
 #include "chimera/model/parameter_list.h"
 #include "chimera/model/rms_norm.h"
 #include "chimera/model/rotary.h"
@@ -13,31 +14,6 @@
 
 namespace chimera {
 namespace {
-
-constexpr const char* kTokenTable = "model.embed_tokens";
-
-class LlamaEmbeddings : public TransformerLayer {
- public:
-  explicit LlamaEmbeddings(const ModelDetails& details)
-      : TransformerLayer("embeddings", list(details.shape), details) {}
-
-  at::Tensor forward(const at::Tensor& /*x*/, Weights weights,
-                     const LayerContext& context) const override {
-    return split_embedding(context.batch.inputs, {weights[0]},
-                           context.deferred);  // (B, T, C)
-  }
-
-  double forward_flops() const override {
-    return 1.0 * shape().seq * shape().hidden;
-  }
-
- private:
-  static std::vector<ParameterSpec> list(const ModelShape& shape) {
-    return ParameterList()
-        .embedding(kTokenTable, shape.vocab, shape.hidden, shape.tie_embeddings)
-        .take();
-  }
-};
 
 // Index of each weight of a block in the parameter list. A bias follows its
 // weight.
@@ -168,47 +144,19 @@ class LlamaBlock : public TransformerLayer {
   std::shared_ptr<const RotaryTable> rotary_;
 };
 
-class LlamaHead : public TransformerLayer {
- public:
-  explicit LlamaHead(const ModelDetails& details)
-      : TransformerLayer("head", list(details.shape), details) {}
-
-  at::Tensor forward(const at::Tensor& x, Weights weights,
-                     const LayerContext& context) const override {
-    const at::Tensor normal =
-        rms_norm(counted(x, context), weights[0], details().norm_eps);
-    return loss_or_logits(
-        split_linear(normal, {weights[1], {}}, context.deferred), context);
-  }
-
-  double forward_flops() const override {
-    return 2.0 * shape().seq * shape().hidden * shape().vocab;
-  }
-
- private:
-  static std::vector<ParameterSpec> list(const ModelShape& shape) {
-    ParameterList list;
-    list.vector("model.norm.weight", shape.hidden, Init::kOnes);
-    if (shape.tie_embeddings) {
-      list.embedding(kTokenTable, shape.vocab, shape.hidden, true);
-    } else {
-      list.matrix("lm_head", {shape.hidden, shape.vocab});
-    }
-    return list.take();
-  }
-};
-
 }  // namespace
 
 std::vector<std::unique_ptr<Layer>> llama_layers(const ModelDetails& details) {
   const auto rotary = std::make_shared<const RotaryTable>(
       make_rotary_table(details.shape.llama, details.shape.seq));
+  const CausalNames names = {.tokens = "model.embed_tokens",
+                             .last_norm = "model.norm"};
   std::vector<std::unique_ptr<Layer>> layers;
-  layers.push_back(std::make_unique<LlamaEmbeddings>(details));
+  layers.push_back(make_causal_embeddings(details, names));
   for (int index = 0; index < details.shape.layers; ++index) {
     layers.push_back(std::make_unique<LlamaBlock>(details, index, rotary));
   }
-  layers.push_back(std::make_unique<LlamaHead>(details));
+  layers.push_back(make_causal_head(details, names));
   return layers;
 }
 

@@ -11,8 +11,8 @@
 namespace chimera {
 namespace {
 
-// Stands before the numbers of every block, which stay as aligned as libtorch
-// wants them.
+// Placed before the data of every block. It takes a whole alignment unit, so
+// that the data stays aligned as libtorch expects.
 struct Header {
   std::shared_ptr<MemoryMeter> meter;
   std::int64_t bytes = 0;
@@ -62,7 +62,8 @@ class MeteredAllocator final : public c10::Allocator {
     return {numbers, numbers, &free_block, cpu};
   }
 
-  // libtorch's kernels take scratch without a tensor, too.
+  // Needed because libtorch's kernels also allocate scratch memory without a
+  // tensor.
   c10::DeleterFnPtr raw_deleter() const override { return &free_block; }
 
   void copy_data(void* to, const void* from, std::size_t size) const override {

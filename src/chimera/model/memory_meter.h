@@ -18,7 +18,7 @@ namespace chimera {
 class MemoryMeter {
  public:
   [[nodiscard]] std::int64_t live_bytes() const { return live_; }
-  // The most bytes at once since construction or reset.
+  // The largest number of bytes alive at once since construction or reset.
   [[nodiscard]] std::int64_t peak_bytes() const { return peak_; }
   void reset_peak() { peak_ = live_.load(); }
 
@@ -29,9 +29,10 @@ class MemoryMeter {
   std::atomic<std::int64_t> peak_ = 0;
 };
 
-// While it exists, this thread's allocations count for `meter`, until any
-// thread frees them. The first MeterScope wraps the allocator, permanently. An
-// allocator can identify its caller only by the thread.
+// While it exists, allocations of this thread count for `meter`, until any
+// thread frees them. The first MeterScope wraps the allocator permanently. The
+// thread identifies the rank because an allocator knows nothing else about its
+// caller.
 class MeterScope {
  public:
   explicit MeterScope(std::shared_ptr<MemoryMeter> meter);
@@ -49,11 +50,11 @@ void claim(const at::Tensor& tensor);
 // Moves the tensor's block to the unclaimed memory.
 void disclaim(const at::Tensor& tensor);
 
-// Adds the tensor's size to this thread's meter permanently: each rank that
-// shares memory is charged what it would need alone.
+// Adds the tensor's size to this thread's meter permanently. Each rank that
+// shares memory is thus charged what it would need alone.
 void count_too(const at::Tensor& tensor);
 
-// Blocks without a meter, counted since the first MeterScope.
+// The meter of blocks that no rank claims, counted since the first MeterScope.
 [[nodiscard]] const MemoryMeter& unclaimed_memory();
 
 }  // namespace chimera

@@ -13,7 +13,7 @@ std::int64_t MicroBatches::first_sample(int copy, int micro) const {
          options_.micro_batch;
 }
 
-// What the losses of one update are divided by.
+// The target count by which the losses of one update are divided.
 TargetCount MicroBatches::targets(const Work& work) const {
   if (!work.training || !options_.mean_of_each) {
     return source(work).targets(work.step);

@@ -25,8 +25,8 @@ class MicroBatches {
   explicit MicroBatches(Options options) : options_(std::move(options)) {}
 
   // Reads the samples of `work`. The first stage reads inputs and the last
-  // reads targets; the stages between only need the sample ids, and who sees
-  // whom.
+  // reads targets; the stages between need only the sample ids and the
+  // attention mask.
   [[nodiscard]] TensorBatch read(const Work& work) const;
 
   // The weight of this micro-batch's loss in the loss of its step.

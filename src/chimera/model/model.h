@@ -13,11 +13,11 @@
 
 namespace chimera {
 
-// Dropout probabilities, by place.
+// Dropout probabilities of the three places that have dropout.
 struct DropoutRates {
   double embedding = 0;
-  double hidden = 0;     // of what is added to the residual stream
-  double attention = 0;  // of attention probabilities
+  double hidden = 0;     // what is added to the residual stream
+  double attention = 0;  // attention probabilities
 
   bool operator==(const DropoutRates&) const = default;
 };
@@ -38,8 +38,7 @@ struct ModelDetails {
 [[nodiscard]] ModelDetails default_details(const ModelShape& shape,
                                            double dropout);
 
-// The shape of a layer's output, without its first dimension, which counts
-// samples.
+// The shape of a layer's output without its first dimension, the samples.
 struct BoundaryShape {
   std::vector<std::int64_t> sizes;
   at::ScalarType type = at::kFloat;
@@ -48,8 +47,8 @@ struct BoundaryShape {
 struct Model {
   ModelDetails details;
   std::vector<std::unique_ptr<Layer>> layers;
-  // [layer], except the last: its output. Set for user-defined layers; empty
-  // for transformers, whose layers all pass on (seq, hidden).
+  // [layer], except the last: the shape of its output. Set for user-defined
+  // layers; empty for transformers, whose layers all pass on (seq, hidden).
   std::vector<BoundaryShape> boundaries;
 };
 
@@ -58,10 +57,11 @@ struct Model {
 // REQUIRES: the model is not emulated.
 [[nodiscard]] Model make_model(const ModelDetails& details);
 
-// The number of parameters; a tied one counts once.
+// The number of parameters. A tied parameter counts once.
 [[nodiscard]] std::int64_t parameter_count(const Model& model);
 
-// [layer]: the costs that balanced_cut (cut.h) balances.
+// [layer]: floating-point operations of one sample's forward, which
+// balanced_cut (cut.h) balances.
 [[nodiscard]] std::vector<double> forward_flops(const Model& model);
 
 }  // namespace chimera

@@ -149,7 +149,7 @@ TEST_P(EveryModel, RunsInFloat32) {
   EXPECT_NEAR(x.item<double>(), loss, 1e-5 * loss);
 }
 
-// A micro-batch in which no token is masked.
+// In this micro-batch no token is masked.
 TEST(Bert, MicroBatchWithoutTargets) {
   OwnedModel owned(tiny_details(ModelKind::kBert, true, 0));
   Batch batch = tiny_batch(owned.model.details.shape, 1);

@@ -62,8 +62,8 @@ inline Batch tiny_batch(const ModelShape& shape, int samples) {
   return batch;
 }
 
-// Random values far from the usual initial ones, with which norms and biases
-// would have no effect.
+// Random values far from the usual initial ones. With the usual ones, norms and
+// biases would have no effect.
 inline at::Tensor lively(ParameterSpec spec) {
   spec.init = Init::kNormal;
   spec.std = 0.3;
@@ -120,10 +120,10 @@ class OwnedModel {
   std::map<std::string, at::Tensor> by_name;
 };
 
-// The largest difference divided by the allowed one (the bound for float64).
-// The norm of all gradients is part of the bound because some gradients are
-// pure rounding: a key's bias shifts all scores of a row equally, which softmax
-// ignores.
+// Returns the largest difference divided by the allowed one (the float64
+// bound). The norm of all gradients is part of the bound because some gradients
+// are pure rounding error: a key's bias shifts all scores of a row equally,
+// which softmax ignores.
 inline double parity(const at::Tensor& found, const at::Tensor& expected,
                      const at::Tensor& all) {
   const double allowed = 1e-12 * expected.abs().max().item<double>() +

@@ -12,7 +12,8 @@
 namespace chimera {
 namespace {
 
-// As in the models of ours: what multiplies decays, but not what is looked up.
+// Returns the weights that do not decay: embeddings and norms, as in the
+// built-in models.
 std::vector<at::Tensor> without_decay(const torch::nn::Module& module) {
   std::vector<at::Tensor> weights;
   for (const auto& part : module.modules()) {
@@ -65,7 +66,7 @@ class ModuleLayer : public Layer {
   std::unique_ptr<Layer> replica() const override {
     ModuleOptions options = options_;
     options.module = options_.module->clone();
-    // Modules are cloned as they are made, with nothing frozen.
+    // A clone is built by the module's constructor, so it has nothing frozen.
     const auto originals = options_.module->named_parameters();
     for (auto& named : options.module->named_parameters()) {
       named.value().set_requires_grad(originals[named.key()].requires_grad());

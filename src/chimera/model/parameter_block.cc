@@ -12,8 +12,8 @@
 namespace chimera {
 namespace {
 
-// Elements for each thread: a megabyte of float32. Whole grains, so that
-// chunks do not matter for the bits.
+// Elements per thread: a megabyte of float32. A multiple of kShardGrain, so
+// that the chunking does not change the bits.
 constexpr std::size_t kUpdateChunk = std::size_t{1} << 18;
 
 std::int64_t padded(std::int64_t size) {
@@ -21,8 +21,8 @@ std::int64_t padded(std::int64_t size) {
   return (size + kGrain - 1) / kGrain * kGrain;
 }
 
-// In double, over fixed blocks added in order: the same for any number of
-// threads. REQUIRES: whole grains.
+// Adds in double over fixed blocks, in order, so that the number of threads
+// does not change the bits. REQUIRES: whole grains.
 template <class T>
 double sum_of_squares(const T* numbers, std::int64_t count) {
   constexpr std::int64_t kBlock = 1 << 16;
@@ -165,7 +165,7 @@ void ParameterBlock::update(const Update& update, const BlockValues& values) {
   update_range(update, values, {mine.begin, std::min(mine.end, middle)}, true);
   update_range(update, values, {std::max(mine.begin, middle), mine.end}, false);
   ++updates_;
-  // What was updated has been cleared, unless it is kept.
+  // The update zeroed the gradient of its range, unless it can be undone.
   const bool all_mine = mine.begin == 0 && mine.end == size;
   is_used_up_ = update.can_be_undone || (!all_mine && !has_only_shard_);
 }
@@ -186,12 +186,13 @@ void ParameterBlock::undo_update(const BlockValues& values) {
     states_[i].copy_(before_[1 + i]);
   }
   --updates_;
-  // Then a state is not saved either.
+  // A block that was never updated saves no states.
   if (updates_ == 0) states_.clear();
   is_used_up_ = false;
 }
 
-// A chunk's gradient is cleared while it is still in a cache.
+// Works in chunks, so that a chunk's gradient is zeroed while it is still in
+// cache.
 void ParameterBlock::update_range(const Update& update,
                                   const BlockValues& values, const Shard& range,
                                   bool decays) {
@@ -234,7 +235,7 @@ void ParameterBlock::update_chunk(const Update& update,
 void ParameterBlock::restore(const RestoredState& saved,
                              const Optimizer& optimizer, bool own_shard_only) {
   updates_ = saved.updates;
-  if (updates_ == 0) return;  // the states are still to be made
+  if (updates_ == 0) return;  // the first update makes the states
   state_range_ = range_to_update(own_shard_only);
   const auto begin = static_cast<std::int64_t>(state_range_.begin);
   const auto length =
@@ -286,7 +287,8 @@ std::vector<StatePiece> ParameterBlock::whole_pieces(
   return pieces;
 }
 
-// `state` holds the elements of state_range_.
+// Cuts `state`, which holds the elements of state_range_, into one piece per
+// parameter.
 std::vector<StatePiece> ParameterBlock::pieces_of_range(
     const std::string& kind, const at::Tensor& state) const {
   const auto range_begin = static_cast<std::int64_t>(state_range_.begin);

@@ -26,16 +26,17 @@ struct BlockValues {
 
 using ParameterInit = std::function<at::Tensor(const ParameterSpec& spec)>;
 
-// The part of a block for which this rank is responsible.
+// Which part of a block this rank updates and saves.
 struct Sharing {
-  int index = 0;    // of this rank among the holders
+  int index = 0;    // index of this rank among the holders
   int holders = 1;  // number of holders over all copies
 };
 
 class ParameterBlock {
  public:
-  // Lays out parameters that decay first, then the others, each kind padded to
-  // whole grains: a shard then has both kinds at whole grains.
+  // Lays out the parameters that decay first, then the others, each kind padded
+  // to a multiple of kShardGrain. Any shard then splits into both kinds at
+  // whole grains.
   ParameterBlock(std::vector<ParameterSpec> specs, at::ScalarType dtype,
                  const Sharing& sharing);
 
@@ -46,13 +47,13 @@ class ParameterBlock {
   [[nodiscard]] std::vector<at::Tensor> gradients() const {
     return gradient_views_;
   }
-  // The gradient, for the sum over its holders. `only_shard`: only this rank's
+  // The gradient, to be summed over its holders. `only_shard`: only this rank's
   // shard of the result is needed.
   [[nodiscard]] NumberBuffer gradient_to_sum(bool only_shard);
   [[nodiscard]] NumberBuffer value_buffer(const BlockValues& values) const;
 
-  // Values from `init`. A tensor that a layer owns takes them and becomes a
-  // view into the block.
+  // Makes values from `init`. A tensor that a layer owns is filled with them
+  // and becomes a view into the block.
   [[nodiscard]] BlockValues make_values(
       const ParameterInit& init, const std::vector<at::Tensor>& owned) const {
     return values_in(make_numbers(init), owned);
@@ -76,13 +77,15 @@ class ParameterBlock {
     std::int64_t step = 0;
     double gradient_scale = 1;
     bool own_shard_only = false;
-    // Keeps the gradient and a copy of all that changes, for undo_update.
+    // Keeps the gradient and a copy of everything that changes, for
+    // undo_update.
     bool can_be_undone = false;
   };
   // Updates `values` and consumes the gradient.
   void update(const Update& update, const BlockValues& values);
-  // Takes back the last update. REQUIRES: it could be undone, and no gradient
-  // was added since. ENSURES: values, states and gradient are as before it.
+  // Takes back the last update. REQUIRES: it was made with can_be_undone, and
+  // no gradient was added since. ENSURES: values, states and gradient are as
+  // before it.
   void undo_update(const BlockValues& values);
   // Consumes the gradient without changing any value.
   void skip_update() { is_used_up_ = true; }
@@ -91,10 +94,10 @@ class ParameterBlock {
   // Continues from a saved state. REQUIRES: called before the first update.
   void restore(const RestoredState& saved, const Optimizer& optimizer,
                bool own_shard_only);
-  // The pieces that holder `sharing` saves, so that the holders together save
-  // each number once. A whole parameter is saved by the holder in whose shard
-  // it starts; if each holder has the optimizer states of its shard only, it
-  // saves those.
+  // The pieces that the holder described by `sharing` saves. ENSURES: the
+  // holders together save each number once. A whole parameter is saved by the
+  // holder in whose shard it starts; sharded optimizer states are saved by the
+  // holder that has them.
   [[nodiscard]] std::vector<StatePiece> values_to_save(
       const char* kind, const BlockValues& values,
       const Sharing& sharing) const;
@@ -128,8 +131,8 @@ class ParameterBlock {
   std::int64_t updates_ = 0;
   Shard state_range_;               // the range that states_ cover
   std::vector<at::Tensor> states_;  // made at the first update
-  // The numbers of state_range_ before the last update that can be undone:
-  // values, then states_. Empty if there was none.
+  // Values, then states_, of state_range_ before the last update that can be
+  // undone. Empty if there was none.
   std::vector<at::Tensor> before_;
 };
 

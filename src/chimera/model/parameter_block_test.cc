@@ -19,7 +19,7 @@ at::Tensor numbered(const ParameterSpec& spec) {
   return at::arange(numel(spec), at::kFloat).view(spec.shape);
 }
 
-// Subtracts the gradient, and again where weights decay.
+// Subtracts the gradient once, and a second time where weights decay.
 class Subtract final : public Optimizer {
  public:
   std::vector<std::string> state_names() const override { return {"sum"}; }
@@ -61,7 +61,7 @@ TEST(ParameterBlock, BackwardsAddInPlaceAndStartAnewAfterAnUpdate) {
     EXPECT_DOUBLE_EQ(block.squared_norm(), 21 * 36);
     block.update({.optimizer = optimizer, .step = step}, values);
   }
-  // Two updates of 6, doubled because it decays.
+  // Two updates by 6, doubled because the parameter decays.
   EXPECT_TRUE(at::equal(values.leaves[1].detach(), numbered(specs()[1]) - 24));
   EXPECT_TRUE(at::equal(values.leaves[0].detach(), numbered(specs()[0])));
   block.begin_gradient();
@@ -88,7 +88,8 @@ TEST(ParameterBlock, ACopyIsAVersionOfItsOwn) {
   EXPECT_TRUE(at::equal(copy.leaves[0].detach(), numbered(specs()[0]) - 1));
 }
 
-// Shards add up to the whole: norms, and updates by each holder of its own.
+// The norms of all shards add up to the norm of the whole, and updates by shard
+// to the whole update.
 TEST(ParameterBlock, ShardsAddUpToTheWhole) {
   constexpr int kHolders = 3;
   ParameterBlock whole(specs(), at::kFloat, {});
@@ -121,8 +122,8 @@ TEST(ParameterBlock, ShardsAddUpToTheWhole) {
   EXPECT_TRUE(at::equal(gathered, expected.flat));
 }
 
-// Whatever the sum has left outside of a rank's shard, the next step's gradient
-// starts from zero everywhere.
+// Ensures that the next step's gradient starts from zero everywhere, whatever
+// the sum left outside of a rank's shard.
 TEST(ParameterBlock, AnUpdateOfAShardLeavesNoGradientBehind) {
   for (const bool only_shard : {false, true}) {
     ParameterBlock block(specs(), at::kFloat, {.index = 1, .holders = 2});

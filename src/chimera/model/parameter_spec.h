@@ -8,7 +8,7 @@
 
 namespace chimera {
 
-// How a parameter is initialised. kOwn: the layer brings its own tensors.
+// How a parameter is initialised. kOwn: the layer has tensors of its own.
 enum class Init { kNormal, kZeros, kOnes, kOwn };
 
 struct ParameterSpec {
@@ -17,7 +17,7 @@ struct ParameterSpec {
   Init init = Init::kNormal;
   double std = 0;       // for kNormal
   bool decays = false;  // false for biases, norms and embeddings
-  bool tied = false;    // another layer of the model lists it as well
+  bool tied = false;    // another layer lists this parameter too
 
   bool operator==(const ParameterSpec&) const = default;
 };

@@ -1,5 +1,6 @@
-// The models again as a composition of ordinary torch operations, weights by
-// name and gradients by plain autograd: nothing of ours but the names.
+// The models once more, composed of ordinary torch operations: weights by name,
+// gradients by plain autograd. They share nothing with the code under test but
+// the names of the parameters.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -32,7 +33,7 @@ struct Plain {
   at::Tensor linear(const at::Tensor& x, const std::string& name) const {
     return at::linear(x, get(name + ".weight"), get(name + ".bias"));
   }
-  // Head by head.
+  // Computes one head after the other.
   at::Tensor attend(const at::Tensor& q, const at::Tensor& k,
                     const at::Tensor& v, bool causal) const {
     const int heads = details.shape.heads;
@@ -93,7 +94,7 @@ at::Tensor erf_gelu(const at::Tensor& h) {
 at::Tensor plain_bert(const Plain& m) {
   const std::string embeddings = "bert.embeddings.";
   const at::Tensor words = m.get(embeddings + "word_embeddings.weight");
-  // The padding row is a constant to the embedding.
+  // The embedding treats the padding row as a constant.
   const at::Tensor padding = m.batch.inputs.eq(0).unsqueeze(-1);
   const at::Tensor found = words.index({m.batch.inputs});
   at::Tensor x = m.norm(at::where(padding, found.detach(), found) +
@@ -130,7 +131,7 @@ at::Tensor plain_bert(const Plain& m) {
                 m.batch.next_sentence);
 }
 
-// Head by head, angles from their definition.
+// Computes one head after the other, with angles from their definition.
 struct PlainLlama {
   const Plain& m;
 
@@ -143,7 +144,8 @@ struct PlainLlama {
     const at::Tensor y = at::linear(x, m.get(name + ".weight"));
     return bias == m.weights.end() ? y : y + bias->second;
   }
-  // x (B, T, D): number i of the first half and i of the second are a pair.
+  // Rotates x (B, T, D): element i of the first half and element i of the
+  // second half form a pair.
   at::Tensor turn(const at::Tensor& x) const {
     const std::int64_t half = x.size(-1) / 2;
     std::vector<at::Tensor> firsts, seconds;

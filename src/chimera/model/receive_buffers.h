@@ -10,8 +10,8 @@ namespace chimera {
 
 class ReceiveBuffers {
  public:
-  // A tensor with unspecified contents. It becomes free once all copies and
-  // views of it are gone.
+  // Returns a tensor with unspecified contents. It becomes free again once all
+  // copies and views of it are gone.
   [[nodiscard]] at::Tensor take(at::IntArrayRef shape, at::ScalarType dtype) {
     for (const at::Tensor& buffer : buffers_) {
       const bool is_free = buffer.storage().use_count() == 1;

@@ -12,7 +12,7 @@ TEST(ReceiveBuffers, ABufferIsUsedAgainOnlyWhenNobodyHoldsIt) {
   at::Tensor view = first.narrow(0, 1, 1).detach().requires_grad_(true);
   first.reset();
   EXPECT_NE(buffers.take({2, 3}, at::kFloat).const_data_ptr(), place);
-  // A graph that has saved it holds it, too.
+  // A graph that saved the tensor keeps it in use as well.
   at::Tensor loss = (view * view).sum();
   view.reset();
   EXPECT_NE(buffers.take({2, 3}, at::kFloat).const_data_ptr(), place);

@@ -7,8 +7,8 @@
 namespace chimera {
 namespace {
 
-// Long wavelengths are stretched by the factor, short ones are kept, and those
-// between are interpolated.
+// Stretches long wavelengths by the factor, keeps short ones, and interpolates
+// those between.
 at::Tensor llama3_frequencies(const at::Tensor& frequencies, const Rope& rope) {
   const double context = rope.original_positions;
   const at::Tensor wavelengths = 2 * std::numbers::pi / frequencies;
@@ -39,7 +39,8 @@ at::Tensor frequencies_of(const LlamaShape& shape) {
   return frequencies;
 }
 
-// The halves of a head are the two numbers of its pairs.
+// Turns every pair by a quarter. Element i of the first half and element i of
+// the second half form a pair.
 at::Tensor turned_quarter(const at::Tensor& x) {
   const std::vector<at::Tensor> halves = x.chunk(2, -1);
   return at::cat({-halves[1], halves[0]}, -1);

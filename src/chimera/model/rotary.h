@@ -19,11 +19,12 @@ struct RotaryTable {
 [[nodiscard]] RotaryTable make_rotary_table(const LlamaShape& shape,
                                             std::int64_t positions);
 
-// The rows of positions (B, T), the same for all heads: (B, 1, T, head_dim).
+// The table's rows of the given positions (B, T), the same for all heads: (B,
+// 1, T, head_dim).
 [[nodiscard]] RotaryTable rows_at(const RotaryTable& table,
                                   const at::Tensor& positions);
 
-// x (B, H, T, head_dim), whose first token has row `first` of `table`.
+// Rotates x (B, H, T, head_dim); its first token takes row `first` of `table`.
 [[nodiscard]] at::Tensor rotate(const at::Tensor& x, const RotaryTable& table,
                                 std::int64_t first);
 

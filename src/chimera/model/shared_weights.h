@@ -18,8 +18,8 @@ namespace chimera {
 
 class SharedWeights {
  public:
-  // The numbers of the stage that starts with `first_layer`, made by the first
-  // caller and charged to the memory meter of every caller. Thread-safe.
+  // Returns the numbers of the stage that starts with `first_layer`. The first
+  // caller makes them; every caller's memory meter is charged. Thread-safe.
   [[nodiscard]] at::Tensor get(int first_layer,
                                const std::function<at::Tensor()>& make) {
     const std::lock_guard lock(mutex_);

@@ -13,7 +13,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// What a backward needs to know besides tensors.
+// What a backward needs besides tensors.
 struct Wiring : torch::CustomClassHolder {
   Wiring(WeightGradQueue* queue, WeightLayout weight_layout, std::int64_t row)
       : deferred(queue), layout(weight_layout), padding_row(row) {}
@@ -31,7 +31,7 @@ const Wiring& wiring_of(AutogradContext* context) {
   return static_cast<const Wiring&>(*capsule);  // the context keeps it alive
 }
 
-// Now, or when W comes.
+// Runs `work` now, or leaves it to W if the backward is split.
 void run_or_defer(WeightGradQueue* deferred, std::function<void()> work) {
   if (deferred != nullptr) {
     deferred->push(std::move(work));
@@ -40,7 +40,7 @@ void run_or_defer(WeightGradQueue* deferred, std::function<void()> work) {
   }
 }
 
-// The tensor that gradients of `leaf` are added into.
+// The tensor to which gradients of `leaf` are added.
 at::Tensor& grad_of(const at::Tensor& leaf) {
   at::Tensor& grad = leaf.mutable_grad();
   if (!grad.defined()) grad = at::zeros_like(leaf.detach());
@@ -72,7 +72,7 @@ class SplitLinear : public torch::autograd::Function<SplitLinear> {
           at::mm(grads[0],
                  wiring.layout == WeightLayout::kInOut ? weight.t() : weight);
     }
-    // Detached: a saved x would keep its graph alive until W.
+    // Detached, because a saved x would keep its graph alive until W.
     run_or_defer(wiring.deferred,
                  [x = saved[0].detach(), weight, bias = saved[2],
                   grad = grads[0], layout = wiring.layout] {

@@ -25,7 +25,8 @@ struct LinearWeights {
   WeightLayout layout = WeightLayout::kOutIn;
 };
 
-// x (..., in) -> (..., out). With `deferred`, the weight gradients go there.
+// Maps x (..., in) to (..., out). If `deferred` is set, it receives the work
+// for the weight gradients.
 [[nodiscard]] at::Tensor split_linear(const at::Tensor& x,
                                       const LinearWeights& weights,
                                       WeightGradQueue* deferred);
@@ -35,7 +36,7 @@ struct EmbeddingWeights {
   std::int64_t padding_row = -1;  // row without a gradient; -1 = none
 };
 
-// indices (...), int64 -> (..., C).
+// Maps indices (...), int64, to rows (..., C).
 [[nodiscard]] at::Tensor split_embedding(const at::Tensor& indices,
                                          const EmbeddingWeights& weights,
                                          WeightGradQueue* deferred);

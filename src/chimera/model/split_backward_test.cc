@@ -14,8 +14,8 @@ at::Tensor random(std::vector<std::int64_t> sizes) {
   return at::randn(sizes, at::kDouble);
 }
 
-// A leaf whose .grad is preset to ones in the middle of a flat buffer, as its
-// owner does.
+// A leaf whose .grad is preset to ones in the middle of a flat buffer, as the
+// owner of the weights presets it.
 struct Leaf {
   explicit Leaf(const at::Tensor& value)
       : tensor(value.clone().requires_grad_()),
@@ -23,7 +23,8 @@ struct Leaf {
     tensor.mutable_grad() =
         buffer.narrow(0, 1, value.numel()).view(value.sizes());
   }
-  // What was added to the buffer; the neighbours must be as they were.
+  // Returns what was added to the leaf's gradient, and checks that its
+  // neighbours in the buffer are unchanged.
   at::Tensor added() const {
     EXPECT_EQ(buffer[0].item<double>(), 1);
     EXPECT_EQ(buffer[-1].item<double>(), 1);
@@ -158,8 +159,8 @@ TEST(SplitEmbedding, PaddingRowGetsNoGradient) {
       leaf.added().sum(1).equal(at::tensor({0., 0., 3., 0.}, at::kDouble)));
 }
 
-// Layer norm's weights go autograd's own way, which must not replace the
-// owner's view.
+// The gradient of a layer norm's weights is added by autograd itself, which
+// must not replace the preset view.
 TEST(PlainLeaf, AutogradAddsIntoThePresetGradient) {
   const Leaf weight(random({4}));
   const void* data = weight.tensor.grad().const_data_ptr();

@@ -11,13 +11,13 @@
 namespace chimera {
 
 struct TensorBatch {
-  at::Tensor inputs;         // (B, T); int64 like all but `sees`
+  at::Tensor inputs;         // (B, T); int64 like all except `sees`
   at::Tensor targets;        // (B, T)
   at::Tensor token_types;    // (B, T); undefined unless BERT
   at::Tensor next_sentence;  // (B); undefined unless BERT
   at::Tensor positions;      // (B, T); undefined: 0 .. T - 1
-  // (B, 1, T, T), bool: whether a position may see another one, apart from
-  // causality. Undefined: all may.
+  // (B, 1, T, T), bool: whether a position may see another, causality aside.
+  // Undefined: every position may see all others.
   at::Tensor sees;
   std::vector<std::int64_t> sample_ids;  // (B)
   TargetCount total;  // of the whole mini-batch, not of these samples

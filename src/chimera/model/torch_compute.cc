@@ -1,3 +1,14 @@
+// One rank's stages on libtorch. Three decisions shape this file:
+//
+// - A graph per part. A forward detaches its input and its output, so autograd
+//   never reaches into a neighbouring stage; the gradient of the detached input
+//   is what the backward sends on. The stash keeps the graph, not the output.
+// - The split of a backward is decided when its forward runs. Layers that are
+//   given a queue leave their weight gradients in it, so backward and
+//   input_grad are the same call, and weight_grad runs the queue.
+// - Memory is charged to the rank that can use it. A received tensor is claimed
+//   when it is used, and a tensor to send is disclaimed, because its receiver
+//   claims it and both would count it otherwise.
 #include "chimera/model/torch_compute.h"
 
 #include <ATen/ATen.h>
@@ -21,7 +32,7 @@
 namespace chimera {
 namespace {
 
-// Losses are added up until their step's vote.
+// What this rank's forwards contribute to the vote of their step.
 struct StepLoss {
   double loss = 0;
   double bad_at = Ballot::kNowhere;
@@ -31,14 +42,15 @@ bool is_finite(const at::Tensor& tensor) {
   return std::isfinite(tensor.sum().item<double>());
 }
 
-// The output of a micro-batch: its parts one after the other, or the sum of
-// their losses.
+// Joins the outputs of a micro-batch's parts: samples in order, or the sum of
+// the losses.
 at::Tensor joined(const std::vector<at::Tensor>& parts) {
   if (parts.size() == 1) return parts[0];
   return parts[0].dim() == 0 ? parts[0] + parts[1] : at::cat(parts);
 }
 
-// Until it arrives it is nobody's.
+// Wraps a tensor to send. It is charged to no rank until the receiver claims
+// it.
 PayloadPtr on_its_way(const at::Tensor& tensor) {
   auto payload = std::make_unique<TensorPayload>(tensor);
   disclaim(payload->tensor());
@@ -83,17 +95,18 @@ class TorchCompute final : public StageCompute {
   [[nodiscard]] bool is_last(int stage) const {
     return stage + 1 == options_.schedule.stages();
   }
-  // Whoever looks at gradients sees them whole.
+  // False if somebody observes gradients: an observer needs all of them.
   [[nodiscard]] bool sums_shards() const {
     return options_.shard_update && !options_.on_gradient;
   }
-  // Whoever looks at gradients also sees the weights that they belong to, which
-  // another holder may be updating already. A late vote may undo an update
-  // while another holder is still computing with it.
+  // True if the ranks of this process may share one copy of the weights. False
+  // with an observer of gradients, which also sees the weights, while another
+  // holder may already update them; and with a late vote, which may undo an
+  // update while another holder still computes with it.
   [[nodiscard]] bool shares_weights() const {
     return sums_shards() && !is_asynchronous_ && !is_vote_late_;
   }
-  // By which `vote` scales gradients, as torch.nn.utils.clip_grad_norm_ does.
+  // The factor for gradients, as in torch.nn.utils.clip_grad_norm_.
   [[nodiscard]] double gradient_scale(const Ballot& vote) const {
     if (options_.clip <= 0) return 1;
     return std::min(1.0, options_.clip / (std::sqrt(vote.squared_norm) + 1e-6));
@@ -114,7 +127,7 @@ class TorchCompute final : public StageCompute {
             const BlockValues& values) const;
 
   std::shared_ptr<MemoryMeter> meter_ = std::make_shared<MemoryMeter>();
-  MeterScope scope_{meter_};  // its thread is this rank's
+  MeterScope scope_{meter_};  // of this rank's thread
   const TorchComputeOptions options_;
   int rank_;
   RankPlace place_;
@@ -205,7 +218,8 @@ ForwardResult TorchCompute::forward(const Work& work, const WeightsPtr& weights,
   return result;
 }
 
-// The outputs of all parts.
+// Runs the forward of each part and keeps its graph in `stash`. Returns the
+// detached outputs.
 std::vector<at::Tensor> TorchCompute::build_graphs(const Work& work,
                                                    const at::Tensor& input,
                                                    TorchStash& stash) {
@@ -268,7 +282,8 @@ PayloadPtr TorchCompute::backward(const Work& work, Stash& stash,
   return passed_on.defined() ? on_its_way(passed_on) : nullptr;
 }
 
-// The graph settled which half of the work this is when it was built.
+// The forward gave the layers a queue if this backward is split, so running the
+// graph leaves the weight gradients to weight_grad.
 PayloadPtr TorchCompute::input_grad(const Work& work, Stash& stash,
                                     PayloadPtr gradient) {
   return backward(work, stash, std::move(gradient));
@@ -299,10 +314,11 @@ void TorchCompute::show(const ParameterBlock& block, const UpdateOrder& order,
 void TorchCompute::apply(ParameterBlock& block, const UpdateOrder& order,
                          const BlockValues& values) {
   block.begin_gradient();
-  // An update that is repeated has shown its gradient before.
+  // With late votes an update may be repeated; its gradient is shown only once.
   if (!is_vote_late_ || order.is_provisional) show(block, order, values);
-  // The update uses the gradient up, and only a vote that decides about it has
-  // asked for the norm before.
+  // A vote that comes before the update reads the norm itself. Any other vote
+  // comes too late: the update consumes the gradient, so its norm is added
+  // here.
   if (!vote_gates_update_) squared_norms_ += block.squared_norm();
   ParameterBlock::Update update{.optimizer = *options_.optimizer,
                                 .step = order.step,
@@ -354,7 +370,7 @@ Ballot TorchCompute::ballot(int step, bool training) {
   return ballot;
 }
 
-// Only transports between processes ask for it.
+// Called only by transports between processes: threads pass tensors on.
 PayloadPtr TorchCompute::empty_payload(const Work& work, bool is_gradient) {
   const std::int64_t samples =
       options_.micro_batch / (is_gradient ? parts(work) : 1);

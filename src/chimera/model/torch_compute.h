@@ -50,9 +50,9 @@ struct TorchComputeOptions {
   std::function<void(const GradientView& view)> on_gradient;
 };
 
-// The place of the first NaN or infinity, as carried by a Ballot's bad_at.
+// Location of the first NaN or infinity, decoded from a Ballot's bad_at.
 struct BadPlace {
-  int micro = 0;  // numbered over all copies
+  int micro = 0;  // index over all copies
   int stage = 0;
 };
 [[nodiscard]] BadPlace bad_place(double bad_at, const Schedule& schedule);
@@ -62,7 +62,8 @@ struct BadPlace {
 [[nodiscard]] std::unique_ptr<StageCompute> make_torch_compute(
     const TorchComputeOptions& options, int rank);
 
-// The weights of a stage by parameter: its own ones, then the tied one.
+// One parameter of a stage. named_weights lists the stage's own parameters
+// first, then the tied one.
 struct NamedTensor {
   std::string name;
   at::Tensor value;

@@ -21,7 +21,7 @@ std::vector<ParameterSpec> parameters(
   std::vector<ParameterSpec> specs;
   for (const std::unique_ptr<Layer>& layer : layers) {
     for (const ParameterSpec& spec : layer->parameters()) {
-      // Two layers of one stage may list the tied one.
+      // The tied parameter may be listed by two layers of one stage.
       const bool listed =
           std::find(specs.begin(), specs.end(), spec) != specs.end();
       if (wanted(spec) && !listed) specs.push_back(spec);
@@ -102,7 +102,8 @@ std::shared_ptr<TorchWeights> TorchStage::make_weights(
   return weights;
 }
 
-// Tied weights have one version: asynchronous schedules refuse them.
+// REQUIRES: the stage has no tied weights. Only asynchronous schedules keep
+// several versions, and they refuse tied weights.
 std::shared_ptr<TorchWeights> TorchStage::copy_weights(
     const TorchWeights& weights) const {
   CHIMERA_CHECK(options_.tied == nullptr, "tied weights have one version");

@@ -24,7 +24,7 @@ struct TorchWeights final : Weights {
 };
 
 // A forward that waits for its backward. With backward halving each micro-batch
-// has two.
+// has two graphs.
 struct StageGraph {
   at::Tensor input;  // a leaf; undefined in the first stage
   // The autograd edge of the output. The output itself is not kept: the next
@@ -84,14 +84,14 @@ class TorchStage {
       const BlockValues& own, const BlockValues* tied) const;
 
   Options options_;
-  // Copies of layers that the holders of a stage cannot share.
+  // Copies of the layers that the holders of a stage cannot share.
   std::vector<std::unique_ptr<Layer>> replicas_;  // [layer]; may be null
   std::vector<const Layer*> layers_;
   ParameterBlock block_;
 };
 
-// The parameters of these layers, each once: all of them, those that are not
-// tied, or the tied one.
+// The parameters of these layers, each listed once: all of them, only the
+// untied ones, or only the tied one.
 [[nodiscard]] std::vector<ParameterSpec> all_parameters(
     std::span<const std::unique_ptr<Layer>> layers);
 [[nodiscard]] std::vector<ParameterSpec> own_parameters(

@@ -55,13 +55,15 @@ class TransformerLayer : public Layer {
     return dropout(x, {.rate = details_.dropout.embedding}, context);
   }
 
-  // The position of the first token: 0, or in generation behind those before.
+  // The position of the first token: 0, or in generation the number of cached
+  // tokens.
   [[nodiscard]] static std::int64_t first_position(
       const LayerContext& context) {
     return context.cache == nullptr ? 0 : context.cache->length();
   }
 
-  // (T, C) or (B, T, C): the embeddings of the tokens' positions.
+  // Looks up the embeddings of the tokens' positions: (T, C), or (B, T, C) if
+  // the batch gives positions.
   [[nodiscard]] static at::Tensor positions(const at::Tensor& table,
                                             const LayerContext& context) {
     const at::Tensor& inputs = context.batch.inputs;
@@ -74,12 +76,14 @@ class TransformerLayer : public Layer {
         {table}, context.deferred);
   }
 
-  // What a causal head looks at: all tokens, or in generation the last one.
+  // Selects the tokens that a causal head uses: all, or in generation the last
+  // one.
   [[nodiscard]] static at::Tensor counted(const at::Tensor& x,
                                           const LayerContext& context) {
     return context.cache == nullptr ? x : x.narrow(1, x.size(1) - 1, 1);
   }
-  // What a causal head returns, of logits (B, T, V).
+  // Returns a causal head's result from logits (B, T, V): the loss, or in
+  // generation the logits.
   [[nodiscard]] static at::Tensor loss_or_logits(const at::Tensor& logits,
                                                  const LayerContext& context) {
     at::Tensor flat = logits.view({-1, logits.size(-1)});
@@ -88,9 +92,9 @@ class TransformerLayer : public Layer {
                          context.batch.total.tokens);
   }
 
-  // The cross entropy of logits (N, classes) and targets (N), divided by the
-  // target count of the whole mini-batch, so that the losses of micro-batches
-  // sum to the mini-batch's.
+  // Cross entropy of logits (N, classes) and targets (N), divided by the target
+  // count of the whole mini-batch, so that the losses of micro-batches sum to
+  // the mini-batch's.
   [[nodiscard]] static at::Tensor cross_entropy(const at::Tensor& logits,
                                                 const at::Tensor& targets,
                                                 std::int64_t count) {

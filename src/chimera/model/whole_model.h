@@ -1,4 +1,4 @@
-// A model with all of its weights in one process, without gradients: for
+// A model with all of its weights in one process and without gradients, for
 // commands that use a trained model instead of training one.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace chimera {
 
 class WholeModel {
  public:
-  // The weights are what `init` gives; a tied one is asked for once.
+  // Takes the weights from `init`, which is asked once for a tied one.
   WholeModel(Model model, const ParameterInit& init);
 
   [[nodiscard]] const ModelDetails& details() const { return model_.details; }
@@ -23,8 +23,8 @@ class WholeModel {
   // The loss of these samples, without dropout.
   [[nodiscard]] double loss(const TensorBatch& batch) const;
 
-  // The logits (vocab) of the token behind `tokens`, which are stored in
-  // `cache`. REQUIRES: a causal model; as KvCache::extend.
+  // Stores `tokens` in `cache` and returns the logits (vocab) of the token that
+  // follows them. REQUIRES: a causal model; see KvCache::extend.
   [[nodiscard]] at::Tensor next_logits(const std::vector<std::int64_t>& tokens,
                                        KvCache& cache) const;
 
