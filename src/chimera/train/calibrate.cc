@@ -11,7 +11,8 @@ namespace chimera {
 
 Calibration::Calibration(Transport& transport, const CalibrateOptions& options)
     : transport_(transport), options_(options), meeting_(transport) {
-  // Hosts may differ; how many ranks compute at once must not.
+  // Rank 0's numbers count for all: hosts may differ, but all ranks must agree
+  // on how many of them compute at once.
   options_.cores = static_cast<int>(meeting_.agree(options_.cores));
   options_.threads = static_cast<int>(meeting_.agree(options_.threads));
   profile_.name = options_.machine;
@@ -54,7 +55,7 @@ void Calibration::measure_layers(int micro_batch) {
 }
 
 bool Calibration::has_time_for(int micro_batch) {
-  // Two for the bytes, one to warm up, one alone, one together.
+  // Two passes for the bytes, one to warm up, one alone and one together.
   constexpr int kFewestPasses = 5;
   const std::chrono::duration<double> so_far = Clock::now() - start_;
   const double end = so_far.count() + kFewestPasses * sample_s_ * micro_batch;
@@ -68,8 +69,8 @@ void Calibration::add(const LayerRounds& rounds) {
     LayerTable& table = profile_.layers[kind].table;
     const LayerTimes& times = summary.times.layers[kind];
     const LayerBytes& bytes = rounds.bytes()[kind];
-    // Most schedules run whole backwards, so those count; the halves say how
-    // they divide.
+    // The time of the whole backward is measured, because most schedules run it
+    // whole. The two halves only set the ratio in which it is divided.
     const double halves = times.input_grad + times.weight_grad;
     table.micro_batch.push_back(rounds.micro_batch());
     table.forward_s.push_back(times.forward);

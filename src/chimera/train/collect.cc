@@ -12,12 +12,12 @@
 namespace chimera {
 namespace {
 
-// Where the weights of a parameter are: in the first pipe of the first copy,
-// which speaks for all replicas.
+// Where the weights of a parameter are read: in the first pipe of the first
+// copy, which stands for all replicas.
 struct Home {
   int rank = 0;
   int stage = 0;
-  std::size_t in_stage = 0;  // its place in named_weights() of the stage
+  std::size_t in_stage = 0;  // index in named_weights() of the stage
 };
 
 struct Directory {
@@ -27,7 +27,7 @@ struct Directory {
 
 Directory find_homes(const TorchComputeOptions& options) {
   Directory directory;
-  std::set<std::string> seen;  // a tied one stands in two stages
+  std::set<std::string> seen;  // a tied parameter is in two stages
   for (int stage = 0; stage < options.schedule.stages(); ++stage) {
     const int owner = options.schedule.placement.worker(0, stage);
     std::size_t in_stage = 0;
@@ -43,8 +43,8 @@ Directory find_homes(const TorchComputeOptions& options) {
   return directory;
 }
 
-// Rank 0 asks the owner of a parameter for it, by its number, and takes the
-// answer before it asks again. Each question of an owner has its own index.
+// Rank 0 asks a parameter's owner for it by number and takes the answer before
+// it asks again. Each question to an owner has its own message index.
 constexpr std::int64_t kNoMore = -1;
 
 struct Exchange {
@@ -82,7 +82,7 @@ class Reader final : public WeightReader {
     return tensor_of(transport_.receive(ids.answer, owner).payload);
   }
 
-  // On ranks other than 0.
+  // Answers rank 0's questions. Called on all other ranks.
   void serve() {
     for (std::int64_t number = 0;; ++number) {
       const Exchange ids = exchange(number);
@@ -142,7 +142,7 @@ TraceClock::Reading TraceClock::read(Channel channel) {
           .offset = Seconds(offset).count()};
 }
 
-// Between the two readings the lead is taken to grow evenly.
+// Assumes that the lead grows evenly between the two readings.
 std::vector<std::vector<Event>> TraceClock::gather(std::vector<Event> events) {
   const Reading last = read(Channel::kClockAtEnd);
   const double growth =

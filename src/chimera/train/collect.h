@@ -1,6 +1,6 @@
-// What is spread over the ranks at the end of a run, brought to rank 0: by
-// messages, whether ranks are threads (and a tensor changes hands without a
-// copy) or processes.
+// Collects on rank 0 what the ranks hold at the end of a run. Everything
+// travels by messages. If ranks are threads, a tensor changes hands without a
+// copy.
 #pragma once
 
 #include <functional>
@@ -13,27 +13,28 @@
 
 namespace chimera {
 
-// Calls `use` on rank 0; the other ranks serve what it reads until it returns.
-// All ranks call this.
+// Calls `use` on rank 0; the other ranks answer its reads until it returns. All
+// ranks call this.
 void read_weights(const TorchComputeOptions& options, Worker& worker,
                   Transport& transport,
                   const std::function<void(WeightReader& reader)>& use);
 
-// A rank's clock against rank 0's, over a run. All ranks make and use it at
-// once.
+// Compares a rank's clock with rank 0's at the begin and the end of a run. All
+// ranks construct and use it at the same points.
 class TraceClock {
  public:
   explicit TraceClock(Transport& transport);
 
-  // The events of all ranks by rank 0's clock, on rank 0; elsewhere empty.
-  // REQUIRES: they count seconds from the steady clock's own epoch.
+  // Returns the events of all ranks in rank 0's time, on rank 0; empty
+  // elsewhere. REQUIRES: event times count seconds from the steady clock's own
+  // epoch.
   [[nodiscard]] std::vector<std::vector<Event>> gather(
       std::vector<Event> events);
 
  private:
   struct Reading {
-    double time = 0;    // of this rank's clock, s
-    double offset = 0;  // its lead, s
+    double time = 0;    // by this rank's clock, s
+    double offset = 0;  // lead over rank 0's clock, s
   };
   [[nodiscard]] Reading read(Channel channel);
 

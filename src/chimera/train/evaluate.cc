@@ -15,7 +15,7 @@ void for_each_batch(const BatchSource& source, std::int64_t batch,
   }
 }
 
-// What the losses of all samples are divided by.
+// The number of targets, by which the sum of all losses is divided.
 TargetCount count_targets(const BatchSource& source, std::int64_t batch) {
   TargetCount total;
   for_each_batch(source, batch, [&](const Batch& part) {

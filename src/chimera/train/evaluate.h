@@ -1,4 +1,4 @@
-// The loss of a whole model over a data file, without a pipeline.
+// Computes the loss of a whole model over a data file, without a pipeline.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@ namespace chimera {
 
 struct Evaluation {
   double loss = 0;           // mean over all targets of the file
-  std::int64_t samples = 0;  // all of the file
-  std::int64_t tokens = 0;   // inputs
-  double seconds = 0;        // of forwards and reading
+  std::int64_t samples = 0;  // number of samples in the file
+  std::int64_t tokens = 0;   // number of input tokens
+  double seconds = 0;        // spent on reading and forwards
 };
 
-// Runs all samples once, `batch` at a time.
-// REQUIRES: `source` is in sequential order and has `batch` samples per step.
+// Runs every sample once, `batch` at a time. REQUIRES: `source` is in
+// sequential order and has `batch` samples per step.
 [[nodiscard]] Evaluation evaluate(const WholeModel& model,
                                   const BatchSource& source,
                                   std::int64_t batch);

@@ -18,8 +18,9 @@
 namespace chimera {
 namespace {
 
-// Blocks that are measured: enough that their weights come from memory as they
-// do in training, not from a cache. The end layers stand alone.
+// Number of blocks to measure: enough that their weights come from memory, as
+// in training, and not from a cache. Embeddings and head are measured once
+// each.
 int num_blocks(const ModelShape& shape) {
   constexpr int kMostBlocks = 4;
   constexpr double kMoreThanCaches = 64e6;
@@ -28,7 +29,7 @@ int num_blocks(const ModelShape& shape) {
   return std::min({shape.layers, kMostBlocks, enough});
 }
 
-// Tokens at random; in BERT 15 % have a target, as in training.
+// Random tokens. For BERT 15 % of them have a target, as in training.
 class RandomTokens final : public BatchSource {
  public:
   explicit RandomTokens(const ModelShape& shape) : shape_(shape) {}
@@ -72,7 +73,7 @@ class RandomTokens final : public BatchSource {
 
 enum class Backwards { kWhole, kSplit };
 
-// Three stages on one worker.
+// A schedule of three stages on one worker.
 Schedule bench_schedule(Backwards backwards) {
   Schedule schedule = make_schedule({.scheme = "planned",
                                      .depth = 1,
@@ -94,7 +95,7 @@ Schedule bench_schedule(Backwards backwards) {
 
 class Stopwatch {
  public:
-  // Since the last time it was asked.
+  // Seconds since the last call.
   double seconds() {
     const auto now = std::chrono::steady_clock::now();
     return std::chrono::duration<double>(now - std::exchange(last_, now))
@@ -118,7 +119,7 @@ std::int64_t own_numbers(const Model& model, int first, int end) {
 
 }  // namespace
 
-// A StageCompute and its steps.
+// A StageCompute with one kind of backward, and the steps that it runs.
 class LayerBench::Pass {
  public:
   Pass(const LayerBench& bench, Backwards backwards)
@@ -148,7 +149,8 @@ class LayerBench::Pass {
     }
   }
 
-  // Fills in the times that this kind of backward measures.
+  // Runs one step and sets forward, and either backward (whole) or input_grad
+  // and weight_grad (split).
   void time(BenchTimes& times) {
     Stopwatch watch;
     const auto each = [&](int stage) { return stage == 1 ? blocks_ : 1; };
@@ -171,7 +173,8 @@ class LayerBench::Pass {
     }
   }
 
-  // The blocks' update, with their gradient's norm and clearing.
+  // Returns the seconds of the blocks' update, including the norm and the
+  // zeroing of their gradient.
   double time_update() {
     Stopwatch watch;
     weights_[1] = compute_->update({.stage = 1, .step = step_}, weights_[1]);
@@ -246,7 +249,8 @@ class LayerBench::Pass {
 
 LayerBench::LayerBench(const LayerBenchOptions& options)
     : options_(options), blocks_(num_blocks(options.model.shape)) {
-  // The weights do not matter; a rate and a number of steps must be there.
+  // The updated weights are of no interest; the optimizer only needs some rate
+  // and number of steps.
   options_.train.lr = 1e-6;
   options_.train.steps = 1;
   options_.train.warmup = 0;
@@ -270,7 +274,7 @@ double LayerBench::bytes_needed(const LayerBenchOptions& options) {
   double held = 0;
   for (int kind = 0; kind < kLayerKinds; ++kind) {
     const ModelLayer& layer = *kinds[kind];
-    // Weights and gradients; of the blocks also the optimizer's two.
+    // Weights and gradients; for the blocks also two optimizer states.
     const double numbers = kind == 1 ? 4 : 2;
     state +=
         each(kind) * 4 * numbers * (layer.parameters + layer.tied_parameters);

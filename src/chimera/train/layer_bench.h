@@ -1,6 +1,6 @@
-// What the layers of a model take on this machine, measured through the same
-// StageCompute that training uses: a small model of embeddings, a few blocks
-// and head, each kind a stage of its own, on random tokens.
+// Measures the layers of a model on this machine, through the same StageCompute
+// that training uses. The model is small: embeddings, a few blocks and a head,
+// each kind in a stage of its own, on random tokens.
 #pragma once
 
 #include <array>
@@ -13,15 +13,15 @@
 
 namespace chimera {
 
-// Seconds of one layer.
+// Seconds per layer.
 struct LayerTimes {
   double forward = 0;
-  double backward = 0;  // whole
+  double backward = 0;  // not split
   double input_grad = 0;
   double weight_grad = 0;
 };
 
-// Of one layer, as a profile has them.
+// Bytes per layer, as in a profile.
 struct LayerBytes {
   double activation = 0;
   double workspace = 0;
@@ -32,12 +32,12 @@ inline constexpr int kLayerKinds = 3;  // embeddings, block, head
 
 struct BenchTimes {
   std::array<LayerTimes, kLayerKinds> layers;
-  double update_per_parameter = 0;  // with the gradient's norm and its clearing
+  double update_per_parameter = 0;  // including the gradient's norm and zeroing
 };
 
 struct LayerBenchOptions {
   ModelDetails model;
-  TrainConfig train;  // its optimizer
+  TrainConfig train;  // sets the optimizer
   int micro_batch = 1;
   int threads = 1;
 };
@@ -50,10 +50,10 @@ class LayerBench {
   LayerBench(const LayerBench&) = delete;
   LayerBench& operator=(const LayerBench&) = delete;
 
-  // About what one needs in memory, once it has run.
+  // Estimate of the memory that a LayerBench takes once it has run.
   [[nodiscard]] static double bytes_needed(const LayerBenchOptions& options);
 
-  // One step of everything.
+  // Runs one step with each kind of backward and returns the times.
   [[nodiscard]] BenchTimes time_once();
   [[nodiscard]] std::array<LayerBytes, kLayerKinds> measure_bytes();
 
@@ -63,8 +63,8 @@ class LayerBench {
   LayerBenchOptions options_;
   Model model_;
   int blocks_;
-  std::unique_ptr<Pass> whole_;  // backwards in one piece
-  std::unique_ptr<Pass> split_;  // and in two
+  std::unique_ptr<Pass> whole_;  // runs whole backwards
+  std::unique_ptr<Pass> split_;  // runs split backwards
 };
 
 }  // namespace chimera

@@ -11,8 +11,8 @@
 namespace chimera {
 namespace {
 
-// Standard deviation over mean, without the slowest tenth: what a busy machine
-// adds now and then is not the layer's.
+// Standard deviation over mean, without the slowest tenth, which is noise of a
+// busy machine.
 double spread_of(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   values.resize(std::max<std::size_t>(1, values.size() * 9 / 10));
@@ -28,8 +28,9 @@ double mean(const std::vector<double>& values) {
          static_cast<double>(values.size());
 }
 
-// The deviation of a normal time of which two workers' differ by so much on
-// average. Of all pairs the mean, as that is what waiting goes with.
+// The standard deviation of a normal distribution whose mean difference of two
+// draws is that of `times`. Waiting grows with the mean difference, so the
+// deviation is derived from it.
 double deviation_of(const std::vector<double>& times) {
   double apart = 0;
   for (const double one : times) {
@@ -39,9 +40,9 @@ double deviation_of(const std::vector<double>& times) {
   return apart / (count * (count - 1)) * std::sqrt(std::numbers::pi) / 2;
 }
 
-// Of [round][pass]: the median round's mean. A block of steps is the sum of
-// many actions, which goes with their mean; a round in which the machine was
-// slow is not the usual one.
+// The median over the rounds of each round's mean over its passes. The mean
+// within a round, because a step adds up many actions; the median over the
+// rounds, because the machine may be slow during some.
 template <class Pass, class ValueOf>
 double usual_of(const std::vector<std::vector<Pass>>& rounds,
                 const ValueOf& value_of) {
@@ -62,7 +63,8 @@ LayerRounds::LayerRounds(Meeting& meeting, const LayerBenchOptions& options,
     : meeting_(meeting),
       micro_batch_(options.micro_batch),
       busy_(meeting.size() < busy ? 1 : busy) {
-  // Others only wait: a bench takes gigabytes for a large model.
+  // Ranks beyond busy_ only wait, because a bench takes gigabytes for a large
+  // model.
   if (meeting_.rank() >= busy_) return;
   bench_ = std::make_unique<LayerBench>(options);
   bytes_ = bench_->measure_bytes();
@@ -87,7 +89,7 @@ void LayerRounds::run(double seconds) {
   for (int pass = 0; pass < passes; ++pass) round.push_back(run_together());
 }
 
-// One pass, by rank.
+// Runs one pass on all busy ranks at once. Returns their times, [rank].
 std::vector<LayerRounds::Both> LayerRounds::run_together() {
   LayerTimes block;
   if (meeting_.rank() < busy_) block = bench_->time_once().layers[1];
@@ -150,8 +152,8 @@ void LayerRounds::compare_ranks(LayerSummary& summary) const {
   const LayerTimes& alone = summary.times.layers[1];
   summary.slowdown = block / (alone.forward + alone.backward);
   if (summary.slowdown >= 1) return;
-  // By chance: nobody is faster for being disturbed. Most work is done while
-  // others work too, so those times count.
+  // A slowdown below 1 is chance: disturbance makes nobody faster. The times
+  // measured together are kept, since most work runs while others work too.
   for (LayerTimes& times : summary.times.layers) {
     times.forward *= summary.slowdown;
     times.backward *= summary.slowdown;

@@ -1,6 +1,6 @@
-// The layers of a model at one micro-batch size, measured by all ranks of a
-// run together, a round at a time. Machines are faster at one moment than at
-// another: what is to be compared is measured in turns.
+// Measures the layers of a model at one micro-batch size on all ranks together,
+// a round at a time. A machine is faster at one moment than at another, so
+// measurements to be compared alternate.
 #pragma once
 
 #include <array>
@@ -12,12 +12,12 @@
 
 namespace chimera {
 
-// Barriers between all ranks, at which one of them tells a number.
+// A barrier between all ranks at which one of them announces a number.
 class Meeting {
  public:
   explicit Meeting(Transport& transport) : transport_(transport) {}
 
-  // Returns the number of rank `rank` on all ranks, once all have come.
+  // Waits for all ranks and returns the number of rank `rank` on each of them.
   double agree(double number, int rank = 0) {
     const bool tells = transport_.rank() == rank;
     return agree_on_sum(transport_, tells ? number : 0,
@@ -31,33 +31,33 @@ class Meeting {
   int step_ = 0;
 };
 
-// What is usual: of each round the mean, of the rounds the median.
+// Typical times: the mean of each round, then the median of the rounds.
 struct LayerSummary {
-  BenchTimes times;  // of a rank that computes while the others wait
+  BenchTimes times;  // one rank computes, the others wait
   std::array<double, kLayerKinds> spread = {};
   double slowdown = 1;  // of a block while all cores compute
-  double jitter = 0;    // between ranks meanwhile: see Profile
+  double jitter = 0;    // between ranks while all compute: see Profile
 };
 
 class LayerRounds {
  public:
-  // `busy`: how many ranks the cores can serve at once. All ranks have one.
+  // `busy`: how many ranks the cores can serve at once; the same on all ranks.
   LayerRounds(Meeting& meeting, const LayerBenchOptions& options, int busy);
 
   [[nodiscard]] int micro_batch() const { return micro_batch_; }
   [[nodiscard]] const std::array<LayerBytes, kLayerKinds>& bytes() const {
     return bytes_;
   }
-  // Seconds that a pass over all layers takes; on rank 0.
+  // Seconds that a pass over all layers takes. REQUIRES: rank 0.
   [[nodiscard]] double pass_seconds() const { return seconds_; }
-  // A round: one rank alone for about so long, then all cores. All ranks call
-  // it.
+  // Runs one round: first one rank alone for about `seconds`, then all busy
+  // ranks at once. All ranks call it.
   void run(double seconds);
-  // On rank 0.
+  // REQUIRES: rank 0.
   [[nodiscard]] LayerSummary summary() const;
 
  private:
-  // Seconds of a block.
+  // Seconds of a block's forward and backward.
   struct Both {
     double forward;
     double backward;
@@ -69,11 +69,11 @@ class LayerRounds {
   Meeting& meeting_;
   int micro_batch_;
   int busy_;
-  std::unique_ptr<LayerBench> bench_;  // on ranks that compute
+  std::unique_ptr<LayerBench> bench_;  // null on ranks that only wait
   std::array<LayerBytes, kLayerKinds> bytes_ = {};
-  double seconds_ = 0;  // of a pass, once allocators and caches are warm
+  double seconds_ = 0;                          // of a warm pass
   std::vector<std::vector<BenchTimes>> alone_;  // [round][pass]
-  // While all cores compute, [round][pass][rank].
+  // Measured while all cores compute: [round][pass][rank].
   std::vector<std::vector<std::vector<Both>>> together_;
 };
 

@@ -1,4 +1,5 @@
-// The learning rate of each step: up over the warm-up, then down as asked.
+// The learning rate of each step: a warm-up, then the decay that train.decay
+// names.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +8,10 @@
 
 namespace chimera {
 
-// Step counts from 0. During the warm-up the rate is lr * (step + 1) / warmup;
-// afterwards it goes from lr towards min_lr over the steps that are left,
-// along a line or half a cosine, or stays.
-// REQUIRES: steps and lr are there.
+// Returns the rate of `step`, which counts from 0. During the warm-up it is lr
+// * (step + 1) / warmup. Afterwards it falls from lr to min_lr over the
+// remaining steps, linearly or along half a cosine, or stays constant.
+// REQUIRES: steps and lr are set.
 [[nodiscard]] double learning_rate(const TrainConfig& train, std::int64_t step);
 
 }  // namespace chimera

@@ -1,4 +1,4 @@
-// A model of linear layers, for tests that train layers of one's own.
+// A model of linear layers, for tests of user-defined layers.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -21,7 +21,7 @@ using Ids = std::vector<std::int64_t>;
 
 inline constexpr int kSteps = 5;
 
-// As many as the stages, in 3 wide and 3 out.
+// Makes one layer per stage, 3 wide and with 3 outputs.
 inline Linears make_linears(int count) {
   torch::manual_seed(1);
   Linears linears;

@@ -16,7 +16,7 @@ namespace chimera {
 namespace {
 
 constexpr int kRepeats = 15;
-constexpr int kPlay = 2;  // index of the first message after the barrier's
+constexpr int kPlay = 2;  // first message index; the barrier uses 0 and 1
 constexpr std::int64_t kMessageNumbers[] = {256, 1 << 14, 1 << 17, 1 << 19,
                                             1 << 20};
 constexpr std::int64_t kSumNumbers[] = {1 << 14, 1 << 18, 1 << 21};
@@ -30,7 +30,7 @@ void barrier(Transport& transport, int step) {
                      {.step = step, .channel = Channel::kLinkBench});
 }
 
-// Where receives go: used again, as in training.
+// Posts receives into buffers that are reused, as in training.
 class Mail {
  public:
   Mail(Transport& transport, std::int64_t numbers)
@@ -55,7 +55,7 @@ class Mail {
   ReceiveBuffers buffers_;
 };
 
-// Seconds there and back, once for each repeat; on rank 0.
+// Seconds of each round trip. REQUIRES: rank 0; elsewhere empty.
 std::vector<double> play(Transport& transport, std::int64_t numbers, int step) {
   Mail mail(transport, numbers);
   std::vector<double> times;
@@ -99,7 +99,7 @@ LinkProfile fit_link(const std::vector<LinkSample>& samples) {
     fit = {(r * bb - b * rb) / area, (b * rr - r * rb) / area};
   }
   if (fit.latency_s > 0 && fit.s_per_byte > 0) return fit;
-  // One of them explains all.
+  // Latency or bandwidth alone explains the samples.
   const LinkProfile latency{rr > 0 ? r / rr : 0, 0};
   const LinkProfile bandwidth{0, bb > 0 ? b / bb : 0};
   return rr == 0 || (bb > 0 && b * b / bb > r * r / rr) ? bandwidth : latency;

@@ -1,5 +1,5 @@
-// What messages and gradient sums take on a transport, and the straight lines
-// that a profile describes them by.
+// Measures messages and gradient sums on a transport, and fits the straight
+// lines by which a profile describes them.
 #pragma once
 
 #include <functional>
@@ -11,22 +11,22 @@
 namespace chimera {
 
 struct LinkSample {
-  double rounds = 1;  // latencies that it has
-  double bytes = 0;   // that pass one link
+  double rounds = 1;  // number of latencies in it
+  double bytes = 0;   // bytes that pass one link
   double seconds = 0;
 };
 
-// latency * rounds + s_per_byte * bytes, with the least relative error; neither
-// is below 0.
+// Fits seconds = latency * rounds + s_per_byte * bytes with the least relative
+// error. ENSURES: neither is below 0.
 [[nodiscard]] LinkProfile fit_link(const std::vector<LinkSample>& samples);
 
-// All ranks call these together, and rank 0 has the result.
+// All ranks call these functions together; rank 0 gets the result.
 
-// Between ranks 0 and 1, there and back. REQUIRES: two ranks at least.
+// Round trips between ranks 0 and 1. REQUIRES: at least two ranks.
 [[nodiscard]] std::vector<LinkSample> measure_messages(Transport& transport);
 
-// Of the first 2, 4, ... ranks, and of all: the groups of the transport by
-// number, as bench_groups() gives them.
+// Sums over the first 2, 4, ... ranks and over all ranks. REQUIRES: the
+// transport has the groups of bench_groups().
 [[nodiscard]] std::vector<LinkSample> measure_sums(Transport& transport);
 [[nodiscard]] std::vector<std::vector<int>> bench_groups(int ranks);
 

@@ -11,12 +11,12 @@
 namespace chimera {
 namespace {
 
-// A directory or a checkpoint that gives the shape of the model: it fills in
-// the keys that run.toml leaves out, and must agree with those that it gives.
+// A directory or checkpoint that gives the shape of the model. It fills in the
+// keys that run.toml leaves out, and contradicting keys are errors.
 struct ShapeSource {
   const HfShape& hf;
   std::string name;
-  DiagnosticKind kind;  // of a contradiction
+  DiagnosticKind kind;  // kind of error if run.toml contradicts it
   const char* code;
 };
 
@@ -28,7 +28,7 @@ std::string text_of(LlamaVariant value) {
   return "\"" + std::string(name_of(value)) + "\"";
 }
 
-// A sample longer than the model can see.
+// Refuses samples that are longer than the model can see.
 Diagnostics check_seq(const ShapeSource& source, int seq) {
   const ModelShape& theirs = source.hf.model;
   const auto refuse = [&](int most, const std::string& what) {
@@ -115,7 +115,7 @@ Diagnostics load_init(const std::shared_ptr<const HfDirectory>& directory,
   return {};
 }
 
-// `hf` is what stands behind model.init; null without one.
+// `hf` describes the model of model.init; null without model.init.
 ModelDetails details_of(const ModelConfig& model, const HfShape* hf) {
   ModelDetails details = hf == nullptr ? default_details(shape_of(model), 0)
                                        : details_of(*hf, *model.seq);

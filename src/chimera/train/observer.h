@@ -1,4 +1,4 @@
-// Follows a training run: what happens in it, and what is asked of it.
+// The interface by which a caller follows a training run and ends it early.
 #pragma once
 
 #include <functional>
@@ -21,50 +21,50 @@ struct StepReport {
   std::int64_t tokens = 0;  // of this step
   double tokens_per_s = 0;
   double step_s = 0;
-  double mfu = 0;        // share of the machine's peak; 0 if not known
+  double mfu = 0;        // share of the machine's peak; 0 = unknown
   double bubble = 0;     // share of the workers' time outside of compute
-  bool skipped = false;  // its update, because of a NaN
-  bool redone = false;   // its update, because of a late vote
-  std::optional<double> evaluation_loss;  // after it, where train.eval_every
+  bool skipped = false;  // no update, because of a NaN
+  bool redone = false;   // update repeated after a late vote
+  std::optional<double> evaluation_loss;  // if this step was evaluated
 };
 
-// The order that the run changed to.
+// Tells that the run changed to another order.
 struct Replanned {
-  int step = 0;              // after which it is used, from 1
+  int step = 0;              // last step in the old order, from 1
   Schedule lowered;          // the new order
-  bool is_repeated = false;  // it came from schedule.file, else was planned
-  double before_s = 0;       // from step to step in the old order, simulated
-  double after_s = 0;        // and in the new one
+  bool is_repeated = false;  // read from schedule.file, not planned now
+  double before_s = 0;       // simulated period of the old order
+  double after_s = 0;        // simulated period of the new order
 };
 
-// A rank could not write its part of a checkpoint.
+// Tells that a rank could not write its part of a checkpoint.
 struct UnwrittenPart {
   int rank = 0;
   int step = 0;
   std::string reason;
 };
 
-// A deadline has passed while all ranks wait for a rank's part.
+// Tells that a deadline passed while all ranks wait for one rank's part.
 struct LatePart {
   int rank = 0;
   int step = 0;
 };
 
-// A worker was lost, and the others have saved the run without it.
+// Tells that a rank was lost and that the others saved the run without it.
 struct Recovered {
-  int rank = 0;  // that was lost
+  int rank = 0;  // the lost rank
   int step = 0;  // steps done
   std::string path;
-  std::string reason;  // why it failed, where ranks are threads
+  std::string reason;  // why it failed; only if ranks are threads
 };
 
-// What the world outside wants of a run.
+// What the caller wants the run to do.
 enum class Wish { kGoOn, kEnd, kSaveAndEnd };
 
 struct TrainOutcome;
 
-// Functions do nothing unless a derived class says otherwise. They are called
-// on the thread of rank 0 unless noted.
+// Functions do nothing unless overridden. They are called on the thread of rank
+// 0 unless noted.
 class TrainObserver {
  public:
   TrainObserver() = default;
@@ -76,33 +76,33 @@ class TrainObserver {
   virtual void on_replan(const Replanned& /*replanned*/) {}
   virtual void on_save(const SaveResult& /*save*/) {}
   virtual void on_late(const LatePart& /*part*/) {}
-  // On the thread of the rank itself.
+  // Called on the thread of the rank itself.
   virtual void on_unwritten(const UnwrittenPart& /*part*/) {}
-  // Ranks as threads: on the thread that called train(), before the run goes
-  // on. Ranks as processes: on the rank's own thread, after which train()
-  // throws.
+  // Ranks as threads: called on the thread that called train(), before the run
+  // continues. Ranks as processes: called on the rank's own thread, after which
+  // train() throws.
   virtual void on_recovered(const Recovered& /*recovered*/) {}
 
-  // Whether to end after this step. On every rank's thread.
+  // Asked after each step, on every rank's thread: whether to end here.
   [[nodiscard]] virtual Wish wish() { return Wish::kGoOn; }
 
-  // Takes the weights once all steps are done and all weights are numbers;
-  // `outcome` is what is known of the run by then. Returns false to leave them
-  // to TrainOutcome::weights.
+  // Takes the weights once all steps are done and all weights are finite.
+  // `outcome` holds what is known of the run so far. Returns false to leave the
+  // weights to TrainOutcome::weights.
   virtual bool take_weights(const TrainOutcome& /*outcome*/,
                             WeightReader& /*weights*/) {
     return false;
   }
 
-  // Recorder of a rank's last actions; may be null.
+  // The recorder of a rank's last actions; may be null.
   [[nodiscard]] virtual FlightRecorder* flight(int /*rank*/) { return nullptr; }
 
-  // Ranks as processes: the rank that is lost, once waits were aborted; -1 if
-  // none is. On the rank's own thread.
+  // Ranks as processes: asked on the rank's own thread after its waits were
+  // aborted. Returns the lost rank, or -1 if none is lost.
   [[nodiscard]] virtual int lost_rank() { return -1; }
 };
 
-// Follows the steps of a run with one function.
+// Calls one function for each step.
 class StepObserver final : public TrainObserver {
  public:
   using Function = std::function<void(const StepReport& report)>;

@@ -20,7 +20,8 @@ class AdamFamily final : public Optimizer {
     const std::vector<at::Tensor> gradients = {slice.gradient};
     const std::vector<at::Tensor> means = {slice.states[0]};
     const std::vector<at::Tensor> squares = {slice.states[1]};
-    // The kernels take the number of the update, from 1, as a tensor.
+    // libtorch's kernels take the number of the update, counted from 1, as a
+    // tensor.
     const std::vector<at::Tensor> counts = {
         at::full({}, static_cast<double>(slice.updates + 1), at::kFloat)};
     const double rate = learning_rate(train_, slice.step);

@@ -8,7 +8,7 @@
 
 namespace chimera {
 
-// Rate, decay and betas as `train` says.
+// Learning rate, decay and betas come from `train`.
 [[nodiscard]] std::shared_ptr<const Optimizer> make_optimizer(
     const TrainConfig& train);
 

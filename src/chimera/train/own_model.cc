@@ -37,7 +37,7 @@ class NumberedSamples final : public BatchSource {
   std::int64_t global_batch_;
 };
 
-// Where each module keeps each parameter.
+// The tensors of each module's parameters, by name.
 std::map<std::string, at::Tensor> module_weights(const Model& model) {
   std::map<std::string, at::Tensor> weights;
   for (const std::unique_ptr<Layer>& layer : model.layers) {
@@ -56,7 +56,8 @@ std::shared_ptr<const BatchSource> numbered_samples(std::int64_t global_batch) {
 }
 
 Diagnostics check_as_file(RunConfig config) {
-  // A model and data that nothing can be said against.
+  // [model] and [data] are not read for user-defined layers, so these stand-ins
+  // only have to be valid.
   config.model = {.layers = 1,
                   .hidden = 1,
                   .heads = 1,
@@ -70,7 +71,7 @@ Diagnostics check_as_file(RunConfig config) {
       parse_training_config(print_run_config(config), "", {});
   if (parsed) return {};
   Diagnostics errors = parsed.errors();
-  for (Diagnostic& error : errors) error.where.clear();  // lines nobody wrote
+  for (Diagnostic& error : errors) error.where.clear();  // the text has no file
   return errors;
 }
 

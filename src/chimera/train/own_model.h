@@ -1,6 +1,6 @@
-// A model of one's own through any schedule: layers instead of [model], and
-// what they read instead of [data]. examples/03_train_your_own_model is the
-// shortest use.
+// Trains user-defined layers through any schedule: layers take the place of
+// [model], and a batch source that of [data]. examples/03_train_your_own_model
+// is the shortest use.
 #pragma once
 
 #include <cstdint>
@@ -18,24 +18,24 @@
 namespace chimera {
 
 struct OwnModel {
-  // In order; the first reads context.batch, the last returns the loss. No two
-  // share a parameter. Those from make_module_layer are trained in place: their
-  // modules hold the learned weights once train() returns.
+  // In order: the first layer reads context.batch, the last returns the loss.
+  // No two layers share a parameter. Layers from make_module_layer are trained
+  // in place: their modules hold the learned weights once train() returns.
   std::vector<std::unique_ptr<Layer>> layers;
-  // What context.batch holds. Null: numbered_samples of the mini-batch's size.
+  // Fills context.batch. Null: numbered_samples of the mini-batch's size.
   std::shared_ptr<const BatchSource> data;
   std::shared_ptr<const BatchSource> evaluation;  // may be null
 };
 
-// Batches of sample_ids alone, counting on from step to step, for layers that
-// make or look up their own tensors by them. Every sample counts once: the loss
-// is divided by total.samples.
+// Batches that hold only sample_ids, which count on from step to step, for
+// layers that make or look up their own tensors by id. Every sample counts
+// once: the loss is divided by total.samples.
 [[nodiscard]] std::shared_ptr<const BatchSource> numbered_samples(
     std::int64_t global_batch);
 
-// The parts of set_up() for such a model.
+// The functions below are the parts of set_up() for user-defined layers.
 
-// What would be wrong with a run.toml that says the same.
+// Returns the errors that a run.toml of the same content would have.
 [[nodiscard]] Diagnostics check_as_file(RunConfig config);
 [[nodiscard]] Diagnostics check_own_model(const OwnModel& own,
                                           const Schedule& schedule);
@@ -46,10 +46,11 @@ struct OwnModel {
 // E568 if an output does not count its samples in its first dimension.
 [[nodiscard]] Result<std::vector<BoundaryShape>> find_boundaries(
     const Model& model, const TensorBatch& batch);
-// The values that its modules have; `seed` is for layers without any.
+// Initial values are those of the modules; `seed` is used for layers without a
+// module.
 [[nodiscard]] ParameterInit init_from(const Model& model, std::int64_t seed);
-// Gives its modules the values of the same names. Other layers have no place
-// for them.
+// Copies the weights into the modules, by name. Layers without a module have no
+// place for them.
 void adopt_weights(const Model& model, WeightReader& weights);
 
 }  // namespace chimera

@@ -25,7 +25,8 @@ using testing::model_from;
 using testing::setup_of;
 using testing::squared_error;
 
-// Whole mini-batches of `batch` samples, one thread, torch's optimizer.
+// Trains on whole mini-batches of `batch` samples, in one thread, with torch's
+// optimizer.
 std::vector<double> train_plainly(Linears& linears, std::int64_t batch) {
   std::vector<at::Tensor> weights;
   for (torch::nn::Linear& linear : linears) {
@@ -49,8 +50,8 @@ std::vector<double> train_plainly(Linears& linears, std::int64_t batch) {
   return losses;
 }
 
-// Several holders of a stage (chimera, two copies), several stages of a worker
-// (zb-v), one of each.
+// Schemes with several holders of a stage (chimera, two copies), with several
+// stages per worker (zb-v), and with one of each.
 TEST(OwnModel, LearnsWhatPlainLibtorchLearns) {
   struct Case {
     const char* scheme;
@@ -91,7 +92,7 @@ void freeze(torch::nn::Linear& linear) {
   }
 }
 
-// A first stage in which nothing is trained, and replicas of it.
+// Nothing is trained in the first stage or its replicas.
 TEST(OwnModel, LayersMayBeFrozen) {
   for (const char* scheme : {"chimera", "1f1b", "zb-v"}) {
     SCOPED_TRACE(scheme);
@@ -113,7 +114,7 @@ TEST(OwnModel, LayersMayBeFrozen) {
   }
 }
 
-// Samples whose ids are not their numbers.
+// Samples whose ids differ from their numbers.
 class Backwards final : public BatchSource {
  public:
   Batch read(std::int64_t step, std::int64_t first,

@@ -18,7 +18,7 @@ double measure_peak_flops(int threads) {
   at::set_num_threads(threads);
   const at::Tensor a = at::ones({kSize, kSize});
   at::Tensor product = at::empty_like(a);
-  at::mm_out(product, a, a);  // starts threads, touches memory
+  at::mm_out(product, a, a);  // starts threads and touches memory
   double best = 0;
   for (int window = 0; window < kWindows; ++window) {
     const auto start = std::chrono::steady_clock::now();

@@ -1,4 +1,4 @@
-// How fast this machine multiplies matrices: what MFU is measured against.
+// Measures how fast this machine multiplies matrices. MFU is relative to this.
 #pragma once
 
 #include <functional>
@@ -7,13 +7,13 @@
 
 namespace chimera {
 
-// float32 operations per second of this process with so many threads: products
-// of 1024 x 1024 matrices, the best of a few windows of 30 ms. Takes about a
-// sixth of a second.
+// Float32 operations per second of this process with `threads` threads:
+// products of 1024 x 1024 matrices, the best of a few windows of 30 ms. Takes
+// about 0.16 s.
 [[nodiscard]] double measure_peak_flops(int threads);
 
-// The sum over all ranks of what `measure` finds while all of them measure:
-// they may share cores. All ranks call it.
+// Sums over all ranks what `measure` finds while all of them measure at once,
+// since they may share cores. All ranks call it.
 [[nodiscard]] double sum_of_peaks(Transport& transport,
                                   const std::function<double()>& measure);
 

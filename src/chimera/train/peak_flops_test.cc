@@ -11,8 +11,8 @@
 namespace chimera {
 namespace {
 
-// Each rank comes later than the one before it, and none measures before the
-// last is there.
+// Each rank arrives later than the one before it, and none measures before the
+// last one has arrived.
 TEST(PeakFlops, AreAddedUpWhileAllRanksMeasure) {
   constexpr int kRanks = 4;
   std::atomic<int> arrived = 0;

@@ -18,7 +18,8 @@
 
 namespace chimera {
 
-// What a rank runs: the schedule, and its forwards for evaluations.
+// The programs of a rank: the training schedule, and its forwards for
+// evaluations.
 struct RankTraining::Programs {
   Programs(Schedule lowered, int rank)
       : schedule(std::move(lowered)),
@@ -112,14 +113,15 @@ void RankTraining::note_outcome(int steps, TrainOutcome& outcome) const {
   if (saving_->saved_step() > 0) outcome.saved = saving_->saved_step();
 }
 
-// Returns the steps done.
+// Runs until the last step or an early end. Returns the number of steps done.
 int RankTraining::run_steps() {
   const int steps = *setup_.config.train.steps;
   int step = start_.step;
   while (step < steps && !stopped_) {
     step = worker_.run(programs_->training,
                        {.first = step, .end = next_stop(step)});
-    // Who asks for the end may not wait: SLURM kills after half a minute.
+    // A run that was asked to end skips the evaluation: SLURM kills it after
+    // half a minute.
     if (is_evaluated(step) && !bad_ && !stopped_) evaluate(step);
     tell();
     if (is_compared(step)) {
@@ -146,7 +148,7 @@ void RankTraining::add_to_ballot(Ballot& ballot) {
   if (saving_) saving_->add_to(ballot);
 }
 
-// Whether a checkpoint follows once so many steps are done: also at the end, so
+// Whether a checkpoint follows `steps_done`. The last step is always saved, so
 // that a run can be continued with more steps.
 bool RankTraining::is_saved(int steps_done) const {
   if (!saving_ || bad_) return false;
@@ -156,14 +158,15 @@ bool RankTraining::is_saved(int steps_done) const {
                        steps_done == *setup_.config.train.steps);
 }
 
-// Nothing is saved that has not been compared.
+// Replicas are always compared before a save.
 bool RankTraining::is_compared(int steps_done) const {
   if (options_ == nullptr || bad_) return false;
   const int every = setup_.config.run.check_every;
   return is_saved(steps_done) || (every > 0 && steps_done % every == 0);
 }
 
-// Training pauses for evaluations, comparisons, to save, and to plan again.
+// Returns the next step at which training pauses: to evaluate, to compare
+// replicas, to save or to replan.
 int RankTraining::next_stop(int step) const {
   int stop = *setup_.config.train.steps;
   if (saving_) stop = std::min(stop, saving_->next(step));
@@ -178,8 +181,9 @@ int RankTraining::next_stop(int step) const {
   return step < replan_step() ? std::min(stop, replan_step()) : stop;
 }
 
-// After so many steps of this run; but to repeat an earlier choice, when it was
-// made.
+// The step after which the order changes: replan_after steps from the start of
+// this run or, if schedule.file repeats an earlier choice, the step of that
+// choice.
 int RankTraining::replan_step() const {
   const int after = setup_.config.schedule.replan_after;
   if (after == 0) return 0;
@@ -190,7 +194,8 @@ bool RankTraining::keeps_events() const {
   return setup_.config.run.trace || setup_.config.schedule.replan_after > 0;
 }
 
-// Rank 0 plans with what all have measured, and tells all.
+// Rank 0 plans from the measurements of all ranks and sends the new order to
+// all.
 Schedule RankTraining::replan() {
   const int steps = replan_step();
   const Trace trace = gather_trace(setup_.schedule, steps);
@@ -293,7 +298,8 @@ StepReport RankTraining::report_of(const VoteResult& result) {
   return report;
 }
 
-// Empty but on rank 0. REQUIRES: all kept events are of `schedule`.
+// Returns the trace on rank 0; elsewhere it is empty. REQUIRES: all kept events
+// belong to `schedule`.
 Trace RankTraining::gather_trace(const Schedule& schedule, int steps) {
   std::vector<std::vector<Event>> events =
       clock_->gather(worker_.recorder().events());
@@ -334,8 +340,8 @@ void RankTraining::collect_rest(TrainOutcome& outcome) {
   for (const std::vector<double>& of_rank : all) {
     outcome.peaks.push_back(of_rank[0]);
     outcome.peak_bytes.push_back(of_rank[1]);
-    // An asynchronous run may break in the rounds that drain it, after its
-    // votes.
+    // In an asynchronous run weights may become NaN after the last vote, in the
+    // rounds that drain the pipeline.
     if (of_rank[2] == 0 && !outcome.bad) {
       outcome.bad = BadStep{.step = outcome.steps};
     }

@@ -1,6 +1,6 @@
-// One rank of a training run: its worker through all steps, and what comes
-// between them: evaluations, comparisons of replicas, saves, planning again.
-// Used by the rank's own thread.
+// One rank of a training run. It takes its worker through all steps and does
+// what comes between them: evaluations, comparisons of replicas, saves,
+// replanning. Used by the rank's own thread.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ namespace chimera {
 
 class RankTraining {
  public:
-  // What the ranks share; all of it outlives them.
+  // Shared by all ranks; everything outlives them.
   struct Options {
     const RunSetup& setup;
     TrainObserver& observer;
@@ -34,15 +34,16 @@ class RankTraining {
   RankTraining(const RankTraining&) = delete;
   RankTraining& operator=(const RankTraining&) = delete;
 
-  // All steps, and what they have led to: on rank 0 and where this process is
-  // one rank `outcome` is filled in.
+  // Runs all steps. Fills in `outcome` on rank 0, and on every rank that is a
+  // process.
   void run(TrainOutcome& outcome);
 
-  // After run() has thrown AbortedError, as `lost` is lost: together the
-  // others save what all had agreed on. Nothing, where it cannot be saved.
+  // Called after run() threw AbortedError because rank `lost` is gone: the
+  // others together save the last state that all had agreed on. Returns nothing
+  // if it cannot be saved.
   [[nodiscard]] std::optional<Recovered> survive(int lost);
-  // After it has thrown anything else, but `lost` was lost before: nobody need
-  // wait for this rank.
+  // Called after run() threw anything else while rank `lost` was gone already:
+  // tells the others not to wait for this rank.
   void withdraw(int lost) const;
 
  private:
@@ -57,7 +58,7 @@ class RankTraining {
   void tell();
   void evaluate(int steps_done);
   [[nodiscard]] int next_stop(int step) const;
-  // Whether this follows once so many steps are done.
+  // Each tells whether this action follows once `steps_done` steps are done.
   [[nodiscard]] bool is_evaluated(int steps_done) const;
   [[nodiscard]] bool is_compared(int steps_done) const;
   [[nodiscard]] bool is_saved(int steps_done) const;
@@ -69,7 +70,7 @@ class RankTraining {
   [[nodiscard]] Schedule planned_for(const Costs& costs) const;
   void collect_rest(TrainOutcome& outcome);
   void collect_weights(TrainOutcome& outcome);
-  // Whether all weights that this rank holds are numbers.
+  // Whether all weights that this rank holds are finite.
   [[nodiscard]] bool has_finite_weights();
 
   const RunSetup& setup_;
@@ -81,7 +82,7 @@ class RankTraining {
   StageCompute& compute_;
   int rank_;
 
-  std::optional<Saving> saving_;  // not if there is nothing to save
+  std::optional<Saving> saving_;  // empty if there is nothing to save
   Worker worker_;
   std::unique_ptr<Programs> programs_;
   std::optional<TraceClock> clock_;
@@ -90,7 +91,7 @@ class RankTraining {
   Clock::time_point last_vote_;
   std::optional<BadStep> bad_;
   bool stopped_ = false;
-  bool wants_save_ = false;           // before it stops
+  bool wants_save_ = false;           // when it stops
   std::optional<StepReport> report_;  // waits for its step's evaluation
 };
 

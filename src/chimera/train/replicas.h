@@ -1,6 +1,6 @@
-// The holders of a stage must have the same weights, bit for bit. If they have
-// not, a memory or a processor is at fault, or this program: either way what
-// comes after is worth nothing.
+// Checks that all holders of a stage have the same weights, bit for bit. If
+// they differ, a memory, a processor or this program is at fault, and further
+// training is worthless.
 #pragma once
 
 #include <stdexcept>
@@ -11,7 +11,7 @@
 
 namespace chimera {
 
-// Thrown where replicas of a stage differ.
+// Thrown if replicas of a stage differ.
 class ReplicaError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -23,8 +23,8 @@ struct ReplicaCheck {
   int step = 0;  // steps done
 };
 
-// All ranks call it. On rank 0 throws ReplicaError, which names the stages and
-// the workers that differ.
+// All ranks call it. Throws ReplicaError on rank 0, naming the stages and
+// workers that differ.
 void compare_replicas(const ReplicaCheck& check, Worker& worker,
                       Transport& transport);
 

@@ -25,7 +25,8 @@ std::map<std::string, ParameterSpec> parameters_of(const Model& model) {
   return parameters;
 }
 
-// Every parameter must be there, and no other. The first few say enough.
+// Every parameter must be in the checkpoint, and no other. Only the first few
+// errors are listed.
 Diagnostics check_model(const Checkpoint& checkpoint,
                         const std::map<std::string, ParameterSpec>& model) {
   constexpr std::size_t kEnough = 5;
@@ -103,8 +104,8 @@ void note_changes(RunSetup& setup, const Manifest& manifest) {
   }
 }
 
-// Every tensor that this model and optimizer need, and no more steps than the
-// run has.
+// The checkpoint must have every tensor that this model and optimizer need, and
+// no more steps than the run.
 Diagnostics check_fit(const RunSetup& setup, const Checkpoint& checkpoint) {
   const auto parameters = parameters_of(setup.model);
   Diagnostics errors = check_model(checkpoint, parameters);

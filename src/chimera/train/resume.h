@@ -1,8 +1,8 @@
-// The part of set_up() that goes on from a checkpoint. Codes beside those of
-// checkpoint/manifest.h:
+// The part of set_up() that resumes from a checkpoint. Error codes besides
+// those of checkpoint/manifest.h:
 //   E584 a checkpoint of another model
 //   E585 a checkpoint of another optimizer
-//   E586 a checkpoint that is further than train.steps
+//   E586 a checkpoint with more steps than train.steps
 #pragma once
 
 #include <memory>
@@ -19,16 +19,17 @@ using CheckpointPtr = std::shared_ptr<const Checkpoint>;
 
 struct SavedRun {
   CheckpointPtr checkpoint;
-  // The model that it is of; open for layers of one's own.
+  // The model that was saved; empty for user-defined layers.
   std::optional<HfShape> shape;
 };
 [[nodiscard]] Result<SavedRun> open_saved(const std::string& path);
 
-// REQUIRES: model and schedule are set up.
+// Checks that the checkpoint fits the run. REQUIRES: model and schedule are set
+// up.
 [[nodiscard]] Result<StartPoint> read_start(const RunSetup& setup,
                                             const std::string& path);
 
-// Sets setup.start, and adds notices.
+// Sets setup.start and adds notices.
 [[nodiscard]] Diagnostics set_up_resume(RunSetup& setup, const SavedRun& saved);
 
 }  // namespace chimera

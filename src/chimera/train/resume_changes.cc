@@ -59,7 +59,7 @@ class Comparison {
     }
   }
 
-  // What only a Hugging Face directory says, so that run.toml has no key for
+  // Compares what only a Hugging Face directory tells; run.toml has no keys for
   // it.
   void compare_details(const HfShape& before, const HfShape& now) {
     const auto check = [this](const char* name, auto was, auto is) {
@@ -87,7 +87,7 @@ class Comparison {
              "this is a checkpoint of another optimizer");
     };
     if (differs("train.optimizer")) refuse_key("train.optimizer");
-    // Without momentum there is no state to go on from.
+    // Without momentum there is no optimizer state to continue from.
     constexpr const char* kMomentum = "train.momentum";
     if (differs(kMomentum) &&
         (now_[kMomentum] == "0" || before_[kMomentum] == "0")) {
@@ -105,7 +105,8 @@ class Comparison {
   Changes changes;
 
  private:
-  // Both say something, and not the same. Keys come and go with versions.
+  // True if both runs have the key with different values. A key may be missing
+  // in one of them, because keys come and go with versions.
   [[nodiscard]] bool differs(const char* key) const {
     const auto was = before_.find(key);
     const auto is = now_.find(key);
@@ -124,7 +125,7 @@ class Comparison {
   }
   void refuse_model(const std::string& key, const std::string& is,
                     const std::string& was) {
-    // Said once, however many keys differ.
+    // Only the first error carries the hint.
     const bool is_first = changes.errors.empty();
     refuse("E584", key, is, was,
            is_first ? "this is a checkpoint of another model: give the model "

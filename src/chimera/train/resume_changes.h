@@ -1,6 +1,7 @@
-// What a run.toml says otherwise than the run whose checkpoint it goes on from.
-// Weights and optimizer state mean nothing to another model or optimizer, even
-// where every shape fits; all else may change, but not unnoticed.
+// Compares a run.toml with the run whose checkpoint it continues. A
+// checkpoint's weights and optimizer state mean nothing to another model or
+// optimizer, even if every shape fits, so such changes are errors; all other
+// changes are noted.
 #pragma once
 
 #include <string>

@@ -26,7 +26,7 @@ using testing::make_linears;
 using testing::model_from;
 using testing::setup_of;
 
-// By kind and parameter.
+// [kind, parameter]: hash of the saved numbers.
 using Hashes = std::map<std::pair<std::string, std::string>, std::string>;
 
 Hashes hashes_in(const Checkpoint& checkpoint) {
@@ -37,7 +37,7 @@ Hashes hashes_in(const Checkpoint& checkpoint) {
   return hashes;
 }
 
-// What all ranks of `setup` would save before their first step.
+// Hashes of what all ranks of `setup` would save before their first step.
 Hashes hashes_at_start(const RunSetup& setup) {
   Hashes hashes;
   const TorchComputeOptions options = compute_options(setup, at::kFloat);
@@ -158,7 +158,7 @@ TEST_F(Resume, AnotherOptimizerIsRefused) {
                                      "train.weight_decay = 0.5, but")));
 }
 
-// A layer that fails on one worker, once.
+// Makes a layer fail once, on one worker.
 class FailsOnce {
  public:
   explicit FailsOnce(int forwards) : left_(forwards) {}
@@ -182,7 +182,7 @@ OwnModel failing(const Linears& linears, FailsOnce& fails) {
   return own;
 }
 
-// Keeps what was recovered, and then does something.
+// Keeps the Recovered report and calls a function.
 struct RecoveryObserver : TrainObserver {
   void on_recovered(const Recovered& report) override {
     recovered.push_back(report);
@@ -193,7 +193,7 @@ struct RecoveryObserver : TrainObserver {
   std::function<void()> then;
 };
 
-// Each forward of a step may be the one that fails: 4 micro-batches, 5 steps.
+// Fails in each forward of a step in turn: 4 micro-batches, 5 steps.
 TEST_F(Resume, AFailedWorkerIsReplaced) {
   RunConfig config = config_of("chimera");
   config.run.dir = run_dir_ + "/whole";
@@ -228,7 +228,7 @@ TEST_F(Resume, WhatFailsAgainEndsTheRun) {
   config.run.recover = true;
   const Linears linears = make_linears(8);
   OwnModel own = model_from(linears);
-  std::atomic<bool> has_failed = false;  // one of the two holders is enough
+  std::atomic<bool> has_failed = false;  // only one of the two holders fails
   own.layers[5] =
       make_module_layer("layer5", linears[5].ptr(),
                         [&](torch::nn::LinearImpl& linear, const at::Tensor& x,
@@ -265,7 +265,8 @@ TEST_F(Resume, TwoFailedWorkersEndTheRunAtOnce) {
   const auto setup = setup_of(config, std::move(own));
   const auto start = std::chrono::steady_clock::now();
   EXPECT_THROW((void)train(*setup), std::runtime_error);
-  // Not after run.timeout_s, which is how long a lost rank is waited for.
+  // The run ends long before run.timeout_s, the time that ranks wait for a lost
+  // one.
   EXPECT_LT(std::chrono::steady_clock::now() - start,
             std::chrono::duration<double>(config.run.timeout_s / 3));
 }
@@ -273,7 +274,7 @@ TEST_F(Resume, TwoFailedWorkersEndTheRunAtOnce) {
 TEST_F(Resume, ReplicasThatDifferAreNamed) {
   RunConfig config = config_of("chimera");
   config.run.check_every = 2;
-  config.run.recover = true;  // but from whose weights?
+  config.run.recover = true;  // no effect: no replica can be trusted
   config.run.dir = run_dir_;
   const Linears linears = make_linears(8);
   const auto setup = setup_of(config, model_from(linears));

@@ -16,7 +16,8 @@
 namespace chimera {
 namespace {
 
-// Messages of one save. kParts and the index after it belong to agree().
+// Indices of the messages of one save. agree() uses kParts and the index after
+// it.
 enum SaveMessage { kParts = 0, kCommitted = 2 };
 
 }  // namespace
@@ -91,14 +92,15 @@ void Saving::finish() {
     saver_.settle(have_all_written(written));
   }
   tell(/*wait=*/true);
-  // A commit may take minutes, too, on a slow disk.
+  // All ranks wait for the commit, which may take minutes on a slow disk.
   (void)broadcast_value(
       transport_, 1,
       {.index = kCommitted, .step = last_step_, .channel = Channel::kSave});
 }
 
-// Disks differ, and a part may take minutes longer than another: all wait for
-// all, so that no rank misses its deadline in the step that follows.
+// Waits until all ranks have written. One disk may take minutes longer than
+// another, and waiting here keeps every rank within its deadline in the next
+// step.
 bool Saving::have_all_written(bool mine) {
   const auto on_late = [&](int rank) { observer_.on_late({rank, last_step_}); };
   return agree(transport_, mine ? 1 : 0,

@@ -1,4 +1,4 @@
-// When a rank saves during training, and how all ranks come to know that a
+// Decides when a rank saves during training, and lets all ranks learn that a
 // checkpoint is complete. One object per rank, used by that rank's thread; all
 // ranks call the same functions at the same steps.
 #pragma once
@@ -17,26 +17,29 @@ struct SavedPoint {
 
 class Saving {
  public:
-  // All outlive this.
+  // REQUIRES: all arguments outlive this object.
   Saving(const RunSetup& setup, const StartPoint& start, Transport& transport,
          TrainObserver& observer);
 
-  // The next step after `step` after which to save; far away if there is none.
+  // The first step after `step` that is followed by a save; a very large number
+  // if there is none.
   [[nodiscard]] int next(int step) const;
 
-  // For this rank's part in the vote of a step, and for what all have said.
+  // add_to tells the others, through a step's vote, how far this rank's part
+  // is; note reads what all ranks have told.
   void add_to(Ballot& ballot);
   void note(const Ballot& vote);
 
-  // Saves in the background; waits for an earlier save first. Nothing, if this
-  // step is saved already.
+  // Starts a save in the background, after waiting for an earlier one. Does
+  // nothing if this step is saved already.
   void save(const SavedPoint& point, const std::vector<StatePiece>& pieces);
-  // Waits until what was begun is complete.
+  // Waits until all saves are complete.
   void finish();
 
-  // The newest step that this run has saved or was resumed from; on rank 0.
+  // The newest step that this run has saved or was resumed from. REQUIRES: rank
+  // 0.
   [[nodiscard]] int saved_step() const { return saved_step_; }
-  // On rank 0: a checkpoint of this run could not be written.
+  // True if a checkpoint of this run could not be written. REQUIRES: rank 0.
   [[nodiscard]] bool has_failed() const { return has_failed_; }
 
  private:
@@ -49,19 +52,19 @@ class Saving {
   Transport& transport_;
   TrainObserver& observer_;
   Saver saver_;
-  int last_step_;  // saved, or tried
+  int last_step_;  // last step saved or tried
   int saved_step_;
-  bool is_unfinished_ = false;  // begun, and finish() was not called since
-  bool was_told_ = false;       // of this rank's failure in the open save
+  bool is_unfinished_ = false;  // a save began since the last finish()
+  bool was_told_ = false;       // others know that this rank's part failed
   bool has_failed_ = false;
 };
 
-// What every checkpoint of the run says beside its tensors.
+// The manifest of a checkpoint without its list of tensors.
 [[nodiscard]] Manifest manifest_head(const RunSetup& setup,
                                      const StartPoint& start,
                                      const SavedPoint& point);
 
-// Bytes of one checkpoint of this run, about.
+// Estimated bytes of one checkpoint of this run.
 [[nodiscard]] std::int64_t checkpoint_bytes(const RunSetup& setup);
 
 }  // namespace chimera

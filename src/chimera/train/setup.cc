@@ -20,7 +20,7 @@ void append(Diagnostics& errors, const Diagnostics& more) {
   errors.insert(errors.end(), more.begin(), more.end());
 }
 
-// What cannot be asked of a model that has no weights.
+// Refuses what needs weights, which an emulated model does not have.
 Diagnostics check_possible(const RunConfig& config) {
   if (config.model.kind != ModelKind::kEmulated) return {};
   Diagnostics errors;
@@ -47,7 +47,8 @@ Diagnostics set_up_cut(RunSetup& setup) {
   return {};
 }
 
-// Weights from elsewhere know the ids of their own tokenizer.
+// Warns if pretrained weights are trained on bytes: their ids are those of
+// another tokenizer.
 void note_bytes(RunSetup& setup) {
   constexpr int kMostForBytes = 1024;  // 256, special ids, rounded up
   const ModelShape& shape = setup.model.details.shape;
@@ -64,7 +65,7 @@ void note_bytes(RunSetup& setup) {
       shape.vocab));
 }
 
-// Whether evaluation and what it needs go together.
+// Checks that evaluation and what it needs are given together.
 Diagnostics check_evaluation(RunSetup& setup) {
   const DataConfig& data = setup.config.data;
   const bool evaluates = setup.config.train.eval_every > 0;
@@ -147,7 +148,7 @@ Diagnostics set_up_schedule(RunSetup& setup, const SetupOptions& options) {
                         : setup.schedule.workers() * setup.schedule.width;
   setup.threads = setup.config.train.threads.value_or(
       std::max(1, options.host_cores / ranks));
-  // What was open is settled now, and saved with the run.
+  // Saves what was left open in run.toml with its settled value.
   setup.config.train.threads = setup.threads;
   if (setup.config.run.recover) {
     const std::string reason = why_no_recovery(setup.config, setup.schedule);
@@ -164,7 +165,7 @@ Diagnostics set_up_schedule(RunSetup& setup, const SetupOptions& options) {
   return {};
 }
 
-// Without a checkpoint to go on from: nothing.
+// Returns an empty SavedRun if there is no checkpoint to resume from.
 Result<SavedRun> open_start(const SetupOptions& options) {
   if (options.checkpoint.empty()) return SavedRun{};
   return open_saved(options.checkpoint);
@@ -205,7 +206,8 @@ Result<std::unique_ptr<RunSetup>> set_up(const RunConfig& config,
   }
   append(errors, set_up_schedule(*setup, options));
   if (!errors.empty()) {
-    // The data cannot be opened without a model, but can be missed already.
+    // Data cannot be opened without a model, but missing [data] keys can be
+    // reported already.
     for (const ConfigKey* key : missing_inputs(config)) {
       if (key->section == "data") errors.push_back(missing_input(*key, config));
     }

@@ -1,8 +1,8 @@
-// From a RunConfig to everything that a run needs: schedule proven, model cut,
-// files opened and checked. Whatever is wrong is said here, all at once, before
+// Turns a RunConfig into everything that a run needs: schedule proven, model
+// cut, files opened and checked. All mistakes are reported here at once, before
 // anything runs or is written.
 //
-// Codes of its own (besides those of schedules, data and directories):
+// Error codes besides those of schedules, data and directories:
 //   E564 something that this build cannot do
 //   E565 a shape in run.toml that model.init contradicts
 //   E568 user-defined layers that cannot be cut into stages
@@ -23,40 +23,43 @@
 
 namespace chimera {
 
-// Where training begins: fresh weights, or those of a checkpoint.
+// Where training begins: with fresh weights or with a checkpoint.
 struct StartPoint {
   int step = 0;  // steps done
   ParameterInit init;
   std::shared_ptr<const RestoredState> restored;  // null if fresh
-  // Of sample numbers: those before may have come in other mini-batches.
+  // Added to sample numbers, because the steps before the checkpoint may have
+  // had mini-batches of another size.
   std::int64_t sample_shift = 0;
 };
 
 struct RunSetup {
   RunConfig config;   // with the shape filled in
   Schedule schedule;  // lowered
-  // What to go over to after schedule.replan_after steps, where a file says so.
+  // The order to change to after schedule.replan_after steps, if a file gives
+  // it.
   std::optional<Schedule> later;  // lowered
   bool tied = false;              // its first and last stage share a weight
   int threads = 1;                // of each worker
 
   std::vector<EmulatedStage> emulated;  // of an emulated model only
 
-  // Of any other model.
+  // The members below are set for all models that are not emulated.
   Model model;
-  HfShape hf_shape;      // how the model is written
+  HfShape hf_shape;      // how the model is exported
   std::vector<int> cut;  // first layer of each stage
   std::shared_ptr<const BatchSource> data;
   std::shared_ptr<const BatchSource> evaluation;  // may be null
   StartPoint start;
-  // The workers that are left save the run when one is lost.
+  // If a rank is lost, the others save the run.
   bool recovers = false;
   std::vector<std::string> notices;  // for the user
-  // What ranks are called in messages; empty: "worker 2".
+  // Names of the ranks in messages; empty: "worker 2".
   std::vector<std::string> rank_names;
 
   [[nodiscard]] bool is_emulated() const { return !emulated.empty(); }
-  // Whether the layers are user-defined: there is no Hugging Face shape then.
+  // Whether the layers are user-defined. Such a model has no Hugging Face
+  // shape.
   [[nodiscard]] bool has_own_model() const {
     return hf_shape.model.layers == 0 && !is_emulated();
   }
@@ -65,21 +68,21 @@ struct RunSetup {
 
 struct SetupOptions {
   int host_cores = 1;
-  int ranks_here = 0;           // that share them; 0 = all ranks of the run
-  std::string checkpoint = {};  // to go on from; empty: from the begin
-  bool scans_data = true;       // false: another rank does
+  int ranks_here = 0;           // ranks on this host; 0 = all ranks
+  std::string checkpoint = {};  // to resume from; empty: start at step 0
+  bool scans_data = true;       // false: another rank scans it
 };
 
-// REQUIRES: check_for_training() is content.
+// REQUIRES: check_for_training() found no errors.
 [[nodiscard]] Result<std::unique_ptr<RunSetup>> set_up(
     const RunConfig& config, const SetupOptions& options);
 
-// The same for a model of one's own; see own_model.h. What [model] and [data]
-// say is not read, and all else is checked here.
+// The same for user-defined layers; see own_model.h. [model] and [data] are not
+// read; everything else is checked here.
 [[nodiscard]] Result<std::unique_ptr<RunSetup>> set_up(
     const RunConfig& config, const SetupOptions& options, OwnModel own);
 
-// For `setup` as it stands; the caller adds hooks.
+// The compute options of `setup`. The caller adds hooks.
 [[nodiscard]] TorchComputeOptions compute_options(const RunSetup& setup,
                                                   at::ScalarType dtype);
 

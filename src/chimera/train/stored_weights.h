@@ -1,4 +1,4 @@
-// The weights of a Hugging Face directory, for a model of its shape.
+// Loads the weights of a Hugging Face directory for a model of its shape.
 #pragma once
 
 #include <memory>
@@ -13,18 +13,18 @@
 namespace chimera {
 
 struct StoredWeights {
-  // Reads a parameter; keeps the directory open.
+  // Reads one parameter. It keeps the directory open.
   ParameterInit init;
-  // Parameters that are not stored: `init` draws them from the seed.
+  // Parameters that the directory lacks: `init` draws them from the seed.
   std::vector<std::string> fresh;
 };
 
-// Finds every parameter of `model`; what is wrong with the directory otherwise.
+// Finds every parameter of `model` in the directory, or returns all its errors.
 [[nodiscard]] Result<StoredWeights> find_weights(
     const std::shared_ptr<const HfDirectory>& directory, const Model& model,
     std::int64_t seed);
 
-// A model as its config.json describes it, for samples of `seq` tokens.
+// The model that a config.json describes, for samples of `seq` tokens.
 [[nodiscard]] ModelDetails details_of(const HfShape& shape, int seq);
 
 }  // namespace chimera

@@ -29,21 +29,21 @@ class Training {
   [[nodiscard]] int wait_for_lost() const;
   void go_on_after(const std::string& reason);
 
-  // Besides the number of the rank that has failed.
+  // Values of lost_ besides the number of the rank that failed.
   static constexpr int kNobody = -1;
-  static constexpr int kAll = -2;  // nobody's weights can be relied upon
+  static constexpr int kAll = -2;  // no rank's weights can be trusted
 
   const RunSetup& setup_;
   TrainObserver& observer_;
   Transport* own_;  // null: all ranks are threads of this process
   StartPoint start_;
-  std::optional<TorchComputeOptions> compute_;  // not if emulated
-  TrainOutcome outcome_;  // written by rank 0, or the one rank that is here
-  // Where ranks are threads, and one has failed.
+  std::optional<TorchComputeOptions> compute_;  // empty if emulated
+  TrainOutcome outcome_;  // written by rank 0, or by this process's only rank
+  // Used if ranks are threads: the rank that failed.
   std::atomic<int> lost_ = kNobody;
   std::mutex mutex_;
-  std::optional<Recovered> recovered_;  // guarded by mutex_ while they run
-  int last_recovery_ = -1;              // the step that it went on from
+  std::optional<Recovered> recovered_;  // guarded by mutex_ while ranks run
+  int last_recovery_ = -1;              // step of the last recovery
 };
 
 TrainOutcome Training::run() {
@@ -122,7 +122,8 @@ void Training::survive(RankTraining& rank) {
   recovered_ = recovered;
 }
 
-// Of threads: it has woken the others before it could say so.
+// Waits until the failed thread has set lost_: it wakes the others before it
+// does so.
 int Training::wait_for_lost() const {
   const Clock::time_point deadline = Clock::now() + std::chrono::seconds(10);
   while (lost_ == kNobody && Clock::now() < deadline) {
@@ -131,9 +132,9 @@ int Training::wait_for_lost() const {
   return lost_;
 }
 
-// In a catch block: all threads have ended, and if the others could save the
-// run without the one that failed, all begin again from there. What fails again
-// at the same step is thrown.
+// Called in a catch block after all threads have ended. If the others could
+// save the run without the failed rank, all ranks start again from that save.
+// An error that occurs again at the same step is rethrown.
 void Training::go_on_after(const std::string& reason) {
   if (!recovered_ || recovered_->step <= last_recovery_) throw;
   last_recovery_ = recovered_->step;

@@ -1,4 +1,4 @@
-// Training: all ranks through all steps, and what is to be told of each.
+// Training: takes all ranks through all steps and reports each step.
 #pragma once
 
 #include <optional>
@@ -14,25 +14,24 @@ namespace chimera {
 
 struct BadStep {
   int step = 0;  // from 1
-  // Where the first bad number came from; absent where only the gradient was.
+  // Where the first bad number arose; empty if only the gradient had one.
   std::optional<BadPlace> place;
 };
 
-// Where ranks are processes, only that of rank 0 knows what stands below
-// `wants_save`.
+// If ranks are processes, only rank 0 sets the members below `wants_save`.
 struct TrainOutcome {
   int steps = 0;  // done
   std::optional<BadStep> bad;
   bool interrupted = false;
-  bool wants_save = false;    // it was interrupted to be continued
-  std::optional<int> saved;   // the newest step in a checkpoint of this run
-  bool has_unsaved = false;   // some checkpoint could not be written
-  Trace trace;                // empty unless run.trace
-  Schedule schedule;          // what it is a trace of
-  std::vector<double> peaks;  // [rank]: activations held
+  bool wants_save = false;         // ended early, to be resumed later
+  std::optional<int> saved;        // newest step in a checkpoint
+  bool has_unsaved = false;        // a checkpoint could not be written
+  Trace trace;                     // empty unless run.trace
+  Schedule schedule;               // the schedule of `trace`
+  std::vector<double> peaks;       // [rank]: most activations held
   std::vector<double> peak_bytes;  // [rank]: of tensors; 0 if emulated
-  // Of the whole model; empty if emulated or TrainObserver::take_weights took
-  // them.
+  // The weights of the whole model. Empty if emulated, or if
+  // TrainObserver::take_weights took them.
   std::vector<NamedTensor> weights;
 };
 
@@ -41,7 +40,7 @@ struct TrainOutcome {
 // worker.
 [[nodiscard]] TrainOutcome train(const RunSetup& setup, TrainObserver& observer,
                                  Transport* own = nullptr);
-// The same, followed by nobody.
+// The same without an observer.
 [[nodiscard]] TrainOutcome train(const RunSetup& setup);
 
 // The speed of emulated links.

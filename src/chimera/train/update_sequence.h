@@ -1,6 +1,6 @@
-// Which update follows which samples, and on which weights its gradient was
-// computed. Synchronous schemes and 2BW update once a step, PipeDream once a
-// micro-batch; updates are numbered from 0 through the run.
+// Tells which update follows which samples, and on which weights its gradient
+// was computed. Synchronous schemes and 2BW update once per step, PipeDream
+// once per micro-batch. Updates are numbered from 0 through the run.
 #pragma once
 
 #include <vector>
@@ -12,19 +12,19 @@ namespace chimera {
 
 class UpdateSequence {
  public:
-  // `setup` outlives this.
+  // REQUIRES: `setup` outlives this object.
   UpdateSequence(const RunSetup& setup, int steps);
 
   [[nodiscard]] int count() const { return num_updates_; }
   [[nodiscard]] int number(int step, int micro) const;
   [[nodiscard]] int step_of(int update) const;
 
-  // How many updates a stage's weights had seen when the gradient of `update`
-  // was computed: all before it in synchronous schemes, all but the last in
-  // 2BW, all but D - 1 - stage in PipeDream.
+  // The number of updates that a stage's weights had seen when the gradient of
+  // `update` was computed: all earlier ones in synchronous schemes, all but the
+  // last in 2BW, all but D - 1 - stage in PipeDream.
   [[nodiscard]] int version(int update, int stage) const;
 
-  // The samples whose mean loss `update` follows.
+  // The samples from whose mean loss `update` is computed.
   [[nodiscard]] std::vector<TensorBatch> batches(int update) const;
 
  private:

@@ -22,8 +22,9 @@ struct Taken {
 
 using TakenTensors = std::map<std::string, Taken>;  // by parameter
 
-// What the workers were about to apply, by update. Filled from all ranks'
-// threads; later replicas of a tensor are only compared with the first.
+// The gradients that workers were about to apply, by update. Filled from all
+// ranks' threads. The first replica of a tensor is kept; later ones are only
+// compared with it.
 class Collection {
  public:
   explicit Collection(const UpdateSequence& updates)
@@ -62,7 +63,7 @@ class Collection {
   std::vector<std::string> unequal_;
 };
 
-// Runs the steps through the schedule; returns the loss of each that was run.
+// Trains through the schedule and returns the loss of each step that ran.
 std::vector<double> run_split(const RunSetup& setup,
                               const VerifyOptions& options,
                               Collection& collection) {
@@ -71,7 +72,7 @@ std::vector<double> run_split(const RunSetup& setup,
     collection.take(view);
   };
   std::vector<double> losses(options.steps);
-  int steps_run = 0;  // fewer, if it stops at what is not a number
+  int steps_run = 0;  // fewer if a loss is not finite
   run_workers(
       {.ranks = num_ranks(setup.schedule),
        .deadline = std::chrono::duration<double>(setup.config.run.timeout_s)},
@@ -90,7 +91,7 @@ std::vector<double> run_split(const RunSetup& setup,
   return losses;
 }
 
-// The same samples through the whole model at once.
+// Runs the same samples through the whole model at once.
 class Reference {
  public:
   Reference(const RunSetup& setup, at::ScalarType dtype)
@@ -148,7 +149,7 @@ class Reference {
 
   const RunSetup& setup_;
   TorchStage stage_;
-  std::map<std::string, int> stage_of_;  // the first that holds it
+  std::map<std::string, int> stage_of_;  // first stage that holds it
 };
 
 double largest(const at::Tensor& tensor) {
@@ -163,7 +164,7 @@ TensorCheck compare(const std::string& name, const at::Tensor& gradient,
                     .largest = largest(reference)};
   check.allowed =
       (wide ? 1e-12 : 1e-5) * check.largest + (wide ? 1e-14 : 1e-7) * norm;
-  // A comparison with NaN is false: it does not pass.
+  // A NaN fails, because any comparison with it is false.
   return check;
 }
 

@@ -1,10 +1,10 @@
-// Proof that a layout trains exactly: the gradients that the workers are about
-// to apply, after all their sums, against those of the unsplit model on the
+// Proves that a layout trains exactly. The gradients that the workers are about
+// to apply, after all sums, are compared with those of the unsplit model on the
 // same weights and the same mini-batch.
 //
-// Asynchronous schemes compute gradients on weights of the past. They are held
-// to what their papers say: the unsplit model gets each stage's weights from so
-// many updates ago (PipeDream: D - 1 - s on stage s; 2BW: 1 everywhere).
+// Asynchronous schemes compute gradients on older weights, by definition. For
+// them the unsplit model gets each stage's weights from as many updates ago as
+// their papers say (PipeDream: D - 1 - s on stage s; 2BW: 1 everywhere).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -21,9 +21,9 @@ struct VerifyOptions {
   at::ScalarType dtype = at::kFloat;  // or kDouble
 };
 
-// One tensor of one step. It passes if difference <= allowed, which is
-// 1e-5 * largest gradient of the tensor + 1e-7 * norm of the whole gradient in
-// float32, 1e-12 and 1e-14 in float64.
+// Compares one tensor of one step. It passes if difference <= allowed. In
+// float32 `allowed` is 1e-5 * largest gradient of the tensor + 1e-7 * norm of
+// the whole gradient; in float64 the factors are 1e-12 and 1e-14.
 struct TensorCheck {
   std::string name;
   int step = 0;  // from 1
@@ -43,13 +43,13 @@ struct LossCheck {
 struct VerifyReport {
   std::vector<LossCheck> losses;    // by step
   std::vector<TensorCheck> checks;  // worst first
-  // Tensors whose replicas differ in any bit, of weights or gradients.
+  // Tensors whose replicas differ in any bit, in weights or gradients.
   std::vector<std::string> unequal_replicas;
 
   [[nodiscard]] bool passes() const;
 };
 
-// REQUIRES: not emulated. Throws as train().
+// REQUIRES: the model is not emulated. Throws what train() throws.
 [[nodiscard]] VerifyReport verify(const RunSetup& setup,
                                   const VerifyOptions& options);
 

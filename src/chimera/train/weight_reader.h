@@ -1,4 +1,4 @@
-// How rank 0 gets at the weights when a run ends.
+// Lets rank 0 read the weights when a run ends.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,8 +10,8 @@
 
 namespace chimera {
 
-// The model's parameters at the end of a run, as rank 0 reads them: one at a
-// time and as often as it likes, so that they never lie in its memory together.
+// The model's parameters at the end of a run. Rank 0 reads one at a time, and
+// each as often as it likes, so that they are never in its memory all at once.
 class WeightReader {
  public:
   WeightReader() = default;
@@ -19,10 +19,10 @@ class WeightReader {
   WeightReader& operator=(const WeightReader&) = delete;
   virtual ~WeightReader() = default;
 
-  // Every parameter of the model, once, in the order of its layers.
+  // Every parameter of the model once, in the order of its layers.
   [[nodiscard]] virtual const std::vector<ParameterSpec>& parameters()
       const = 0;
-  // The weights of one of them, by its place in parameters().
+  // The weights of one parameter, by its index in parameters().
   [[nodiscard]] virtual at::Tensor read(std::size_t parameter) = 0;
 };
 
