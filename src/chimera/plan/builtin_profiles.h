@@ -18,11 +18,11 @@ extern const std::string_view kRtx3090Profile;
 
 [[nodiscard]] const std::vector<std::string>& builtin_profile_names();
 
-// Absent if there is none of this name.
+// Empty if there is no profile of this name.
 [[nodiscard]] std::optional<Profile> builtin_profile(std::string_view name);
 
-// Floating-point operations a second of one worker at most, as its maker states
-// them: float32, no tensor cores. Absent if there is no such profile.
+// Peak floating-point operations per second of one worker, as stated by the
+// maker: float32, no tensor cores. Empty if there is no such profile.
 [[nodiscard]] std::optional<double> builtin_peak_flops(std::string_view name);
 
 }  // namespace chimera

@@ -11,12 +11,13 @@
 namespace chimera {
 namespace {
 
-// Of a step with jitter: hundreds of candidates are judged.
+// Number of simulations of a step with jitter. Small, because hundreds of
+// candidates are judged.
 constexpr int kPlays = 8;
 
 constexpr Sync kSyncs[] = {Sync::kEagerOpt, Sync::kEager, Sync::kEnd};
 
-// Enough for the work in flight to fill up, repeat, and drain.
+// Enough steps for the work in flight to fill up, repeat and drain.
 int steps_of(const Schedule& schedule) {
   if (!is_asynchronous(schedule)) return 1;
   const int in_flight = (schedule.depth - 1) / schedule.micros + 1;
@@ -25,8 +26,8 @@ int steps_of(const Schedule& schedule) {
 
 double simulated(const Candidate& candidate, const Schedule& schedule,
                  const Costs& costs, Sync sync, const CostOptions& options) {
-  // With unit costs, as a run lowers what its run.toml says: what is judged is
-  // what runs.
+  // Lowered with unit costs, as a run lowers the schedule of its run.toml: the
+  // order that is judged is the order that runs.
   const Schedule lowered =
       lower(schedule, {.sync = sync,
                        .recompute = candidate.recompute,
@@ -52,7 +53,7 @@ Costs with_free_messages(Costs costs) {
   return costs;
 }
 
-// What a worker computes on average, by what for; without updates.
+// Average compute time of a worker by purpose, without updates.
 PlanTimes work_of(const Candidate& candidate, const Schedule& schedule,
                   const Costs& costs) {
   PlanTimes times;
@@ -70,7 +71,7 @@ PlanTimes work_of(const Candidate& candidate, const Schedule& schedule,
   return times;
 }
 
-// Those of a worker on average.
+// Average time of a worker's updates.
 double updates_of(const Schedule& schedule, const Costs& costs) {
   double sum = 0;
   if (is_asynchronous(schedule)) {
@@ -92,8 +93,8 @@ PlanTimes paper_times(const Candidate& candidate, const Schedule& schedule,
   const PaperTime paper =
       paper_time(candidate.spec, costs,
                  {.recompute = candidate.recompute, .sync = cost.sync});
-  // The formula does not know updates; they count as compute here as little as
-  // in its total.
+  // The paper's formula ignores updates, so they are left out of the compute
+  // time here as well.
   PlanTimes times = work_of(candidate, schedule, costs);
   times.bubble = paper.compute - times.compute - times.recompute;
   times.message = paper.message;
@@ -138,7 +139,7 @@ CandidateCost candidate_cost(const Candidate& candidate,
   for (const Sync sync : kSyncs) {
     if (sync == Sync::kEagerOpt) continue;
     const double time = step_time(candidate, schedule, costs, sync, options);
-    // What differs in the last digits only is equal.
+    // Times that differ only in the last digits count as equal.
     if (time < best.step_s * (1 - 1e-9)) best = {time, sync};
   }
   return best;
@@ -177,8 +178,8 @@ double least_paper_time(const Candidate& candidate, const Costs& costs) {
 double order_bound(const Candidate& candidate, const Schedule& schedule,
                    const Costs& costs) {
   if (is_asynchronous(schedule)) return 0;
-  // A recomputation stands before the backward but need not wait with it, so
-  // it is left out of the order; the work counts below.
+  // Recomputation is left out of the order, because it need not wait for the
+  // gradient as the backward does. Its work is counted below.
   const AsapTimes times = asap(schedule, costs);
   double bound = 0;
   for (int worker = 0; worker < schedule.workers(); ++worker) {

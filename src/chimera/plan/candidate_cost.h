@@ -1,5 +1,5 @@
-// How long a step of one candidate takes, by the simulator or by the paper's
-// formula, and where that time goes.
+// The time of one candidate's step, by the simulator or by the paper's formula,
+// and where that time goes.
 #pragma once
 
 #include <optional>
@@ -22,40 +22,41 @@ struct CandidateCost {
   Sync sync = Sync::kEagerOpt;
 };
 
-// What holds for a candidate under a request.
+// The cost options of a candidate under a request.
 [[nodiscard]] CostOptions cost_options(const PlanRequest& request,
                                        const Candidate& candidate);
 
-// Whether synchronous schemes keep what it takes to undo an update.
+// Whether synchronous schemes keep a copy of what an update changes, to undo
+// it.
 [[nodiscard]] bool undoes_updates(const PlanRequest& request);
 
-// With one way to synchronise.
+// Step time with one given way to synchronise.
 [[nodiscard]] double step_time(const Candidate& candidate,
                                const Schedule& schedule, const Costs& costs,
                                Sync sync, const CostOptions& options);
 
-// The best way to synchronise and its time. A synchronous step by itself,
-// which all workers begin together; of an asynchronous scheme what one more
-// step costs.
-// REQUIRES: `schedule` is the candidate's, compute-only.
+// The best way to synchronise, and its time. For a synchronous scheme this is
+// the time of a single step that all workers begin together; for an
+// asynchronous one, the time that one more step adds. REQUIRES: `schedule` is
+// the candidate's, compute-only.
 [[nodiscard]] CandidateCost candidate_cost(const Candidate& candidate,
                                            const Schedule& schedule,
                                            const Costs& costs,
                                            const CostOptions& options);
 
-// Where step_s of the cost goes: the same step once more with free sums, and
-// with free messages too. `memory` is left at 0.
+// Divides step_s of `cost` by cause: the step is simulated again with free
+// sums, and then with free messages too. `memory` is left at 0.
 [[nodiscard]] PlanTimes times_of(const Candidate& candidate,
                                  const Schedule& schedule, const Costs& costs,
                                  const CandidateCost& cost,
                                  const CostOptions& options);
 
-// The formula's answer for the best way to synchronise.
+// The paper's formula for the best way to synchronise.
 [[nodiscard]] double least_paper_time(const Candidate& candidate,
                                       const Costs& costs);
 
-// The end of the order with messages, sums and updates all free: no model says
-// less. Quicker than any of them.
+// The end of the order if messages, sums and updates are free. A lower bound of
+// every cost model, and faster than all of them.
 [[nodiscard]] double order_bound(const Candidate& candidate,
                                  const Schedule& schedule, const Costs& costs);
 

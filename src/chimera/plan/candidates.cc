@@ -1,5 +1,5 @@
-// P workers = W copies x D stages, G samples a step = W copies x N
-// micro-batches of B samples.
+// Letters of the paper: P workers = W copies x D stages; G samples per step = W
+// copies x N micro-batches of B samples.
 #include "chimera/plan/candidates.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::vector<int> divisors(int number) {
   return found;
 }
 
-// The depths that deal P workers and G samples evenly.
+// The depths by which P workers and G samples can be divided evenly.
 std::vector<int> depths(const PlanRequest& request, int workers, int batch) {
   std::vector<int> found;
   for (const int depth : divisors(workers)) {
@@ -34,8 +34,8 @@ std::vector<int> depths(const PlanRequest& request, int workers, int batch) {
   return found;
 }
 
-// The number nearest to `start`, from 1 on, for which `works`; 0 if there is
-// none up to twice as far.
+// The number >= 1 nearest to `start` for which `works` is true; 0 if there is
+// none up to 2 * `start`.
 template <class Works>
 int nearest(int start, const Works& works) {
   constexpr int kFarthest = 1 << 20;
@@ -110,7 +110,7 @@ class SchemeSpace {
  private:
   [[nodiscard]] std::vector<int> pipe_choices(int depth) const {
     if (!scheme_.any_pipes) return {scheme_.pipes};
-    // A planned order takes one pipe too, and seldom gains from many.
+    // Planned orders may have a single pipe, and more than two seldom help.
     if (scheme_.any_cap) return {1, 2};
     std::vector<int> choices;
     for (const int half : divisors(std::max(depth / 2, 1))) {
@@ -150,7 +150,7 @@ class SchemeSpace {
     }
   }
 
-  // A planned order under half the cap needs less memory.
+  // Adds planned orders with half the cap, which need less memory.
   void add_caps(ScheduleSpec spec) {
     add_recompute(spec);
     if (!scheme_.any_cap || spec.depth < 4) return;

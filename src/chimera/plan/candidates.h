@@ -1,8 +1,9 @@
-// Everything that the planner may choose from: all (W, D) with W x D = P, all
+// All layouts that the planner chooses from: all (W, D) with W x D = P, all
 // micro-batch sizes that divide a copy's share of the batch, all schemes with
-// their pipes, scales, chunks and shapes, with recomputation and without.
+// their pipes, scales, chunks and shapes, with and without recomputation.
+//
 // Schedules of more than a million forwards (stages x micro-batches) are left
-// out: they would take longer to judge than larger micro-batches can lose.
+// out: judging them would take longer than larger micro-batches can lose.
 #pragma once
 
 #include <vector>
@@ -12,10 +13,10 @@
 
 namespace chimera {
 
-// Legal ones only, by scheme. Errors:
+// The legal candidates, by scheme. Errors:
 //   E603 an unknown scheme, or an asynchronous one with tied embeddings,
 //        clipping or skipped updates
-//   E610 no way to deal batch and workers evenly
+//   E610 no way to divide batch and workers evenly
 //   E612 more copies of the model than samples, however deep the pipes
 //   E613 no scheme of those asked for has a legal layout
 // each with the nearest request that would work.

@@ -1,5 +1,5 @@
-// What a run would cost on a machine, for those who have its configuration: in
-// seconds and bytes of each stage, and bytes of each worker.
+// Predicts what the run of a configuration costs on a machine: seconds and
+// bytes of each stage, and bytes of each worker.
 #pragma once
 
 #include <vector>
@@ -11,14 +11,13 @@
 
 namespace chimera {
 
-// The run's model, cut as the run cuts it.
-// REQUIRES: the model's shape and schedule.micro_batch are known, and there are
-// no more stages than layers.
+// The run's model, cut as the run cuts it. REQUIRES: the model's shape and
+// schedule.micro_batch are set, and there are no more stages than layers.
 [[nodiscard]] StagedModel staged_run(const RunConfig& config,
                                      const Profile& profile,
                                      const Schedule& schedule);
 
-// [worker] of one copy: bytes at its peak. REQUIRES: as staged_run.
+// [worker] of one copy: peak bytes. REQUIRES: as staged_run.
 [[nodiscard]] std::vector<double> run_bytes(const RunConfig& config,
                                             const Profile& profile,
                                             const Schedule& lowered);

@@ -8,7 +8,8 @@
 namespace chimera {
 namespace {
 
-// REQUIRES: equally long and not empty, sizes ascending.
+// Interpolates `values` at `size`. REQUIRES: lists of equal length, not empty;
+// sizes ascend.
 double at_size(const std::vector<double>& sizes,
                const std::vector<double>& values, double size) {
   if (size <= sizes.front() || sizes.size() == 1) {
@@ -19,7 +20,7 @@ double at_size(const std::vector<double>& sizes,
   const double slope =
       (values[right] - values[right - 1]) / (sizes[right] - sizes[right - 1]);
   const double value = values[right] + slope * (size - sizes[right]);
-  // Noise may tilt the last piece; more samples never take less.
+  // Noise may make the last piece fall, but more samples never take less.
   return std::max(value, values[right - 1]);
 }
 
@@ -40,7 +41,7 @@ LayerSource source_of(const Profile& profile, const LayerShape& shape) {
   double least = 2;
   for (const LayerProfile& layer : profile.layers) {
     if (layer.shape.kind != LayerKind::kBlock) continue;
-    // A derived block only where there is nothing else.
+    // A derived block is used only if no block was measured.
     const double distance =
         std::abs(attention_share(layer.shape) - attention_share(shape)) +
         (layer.derived ? 1 : 0);
@@ -74,7 +75,7 @@ LayerCosts layer_costs(const Profile& profile, const LayerShape& shape,
       bytes(table.activation_bytes, estimated_activation_bytes(shape));
   costs.workspace_bytes =
       bytes(table.workspace_bytes, estimated_workspace_bytes(shape));
-  // Where nobody has measured it, W frees what B would.
+  // If the profile does not have it, W is taken to free what a backward frees.
   costs.deferred_bytes =
       bytes(table.deferred_bytes, costs.activation_bytes / micro_batch);
   return costs;

@@ -1,5 +1,5 @@
-// What one layer takes on a machine, for any shape and micro-batch: measured
-// where the profile knows the shape, else scaled by FLOPs.
+// The costs of one layer on a machine, for any shape and micro-batch: measured
+// if the profile has the shape, otherwise scaled by FLOPs.
 #pragma once
 
 #include <string>
@@ -21,28 +21,31 @@ struct LayerCosts {
   }
 };
 
-// Which layer of a profile stands for a shape.
+// The layer of a profile that stands for a shape.
 struct LayerSource {
   const LayerProfile* layer = nullptr;
-  // 1: the same work. Else a micro-batch of b takes as long as one of scale * b
-  // of `layer`: the same FLOPs.
+  // 1 if the layer does the same work. Otherwise a micro-batch of b samples
+  // takes as long as scale * b samples of `layer`, which need the same FLOPs.
   double scale = 1;
   bool same = true;
 };
 
-// The layer of the same work, measured before derived; otherwise the measured
-// block whose share of attention in its FLOPs is nearest (heads and embeddings
-// have none), since attention runs at another rate than matrix products.
+// Finds the layer that stands for `shape`. A layer of the same work comes
+// first, measured ones before derived ones. Otherwise it is the measured block
+// with the nearest share of attention in its FLOPs (0 for heads and
+// embeddings), since attention runs at another rate than matrix products.
 [[nodiscard]] LayerSource source_of(const Profile& profile,
                                     const LayerShape& shape);
 
-// Times are linear between the sizes of the table, proportional below the
-// first, and go on as between the last two above. Bytes of a shape that is not
-// in the profile are estimated (model_layers.h).
+// Costs of a layer at a micro-batch size. Times are interpolated linearly
+// between the sizes of the table, proportional below the first, and
+// extrapolated from the last two above. Bytes of a shape that is not in the
+// profile are estimated (model_layers.h).
 [[nodiscard]] LayerCosts layer_costs(const Profile& profile,
                                      const LayerShape& shape, int micro_batch);
 
-// `gpt2-1280 (derived)`, `t5-large, scaled by FLOPs`: for reports.
+// Describes the source in reports: `gpt2-1280 (derived)`, `t5-large, scaled by
+// FLOPs`.
 [[nodiscard]] std::string describe(const LayerSource& source);
 
 }  // namespace chimera

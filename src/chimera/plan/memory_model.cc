@@ -59,7 +59,7 @@ class MemoryModel {
       bytes.undo += (cost.weight_bytes + cost.optimizer_bytes) / shares;
     }
     if (options_.saves) {
-      // 2BW goes on from two versions; of PipeDream's the newest is enough.
+      // 2BW resumes from two versions; PipeDream needs only the newest.
       const int saved = schedule_.updates == UpdateRule::kOneBehind ? 2 : 1;
       bytes.checkpoint +=
           (saved * cost.weight_bytes + cost.optimizer_bytes) / holders({stage});
@@ -82,8 +82,8 @@ class MemoryModel {
     }
   }
 
-  // Of the weights: one for each update that a forward in flight may be
-  // behind.
+  // Versions of the weights that exist at once: one for each update that a
+  // forward in flight may be behind.
   [[nodiscard]] int versions(int stage) const {
     if (!is_asynchronous(schedule_)) return 1;
     return schedule_.updates == UpdateRule::kEveryMicro
@@ -91,7 +91,7 @@ class MemoryModel {
                : 2;
   }
 
-  // Of any of `stages`, over all copies.
+  // Number of holders of any of `stages`, over all copies.
   [[nodiscard]] double holders(const std::set<int>& stages) const {
     std::set<int> workers;
     for (int pipe = 0; pipe < schedule_.pipes(); ++pipe) {
@@ -102,7 +102,8 @@ class MemoryModel {
     return static_cast<double>(workers.size()) * schedule_.width;
   }
 
-  // One buffer for each direction in which another worker sends.
+  // Bytes of posted receives: one buffer for each direction from which another
+  // worker sends.
   [[nodiscard]] double receive_bytes(int pipe, int stage) const {
     const auto from = [&](int neighbour, int lower) {
       const bool other = schedule_.placement.worker(pipe, neighbour) !=
@@ -118,16 +119,16 @@ class MemoryModel {
   [[nodiscard]] double input(int stage) const {
     return stage == 0 ? 0 : model_.costs.stages[stage - 1].boundary_bytes;
   }
-  // What comes with R, or with F where there is none.
+  // Bytes that R adds, or F without recomputation.
   [[nodiscard]] double activation(int stage) const {
     return model_.costs.stages[stage].activation_bytes;
   }
-  // What stays from F to the backward.
+  // Bytes kept from F to the backward.
   [[nodiscard]] double kept(int stage) const {
     return input(stage) + (options_.recompute ? 0 : activation(stage));
   }
 
-  // The list once through, in steady state.
+  // Walks the list once, in steady state.
   void add_peak(const ActionList& list, WorkerBytes& bytes) {
     const bool says_when =
         std::any_of(list.begin(), list.end(),
@@ -158,7 +159,7 @@ class MemoryModel {
     }
   }
 
-  // What a backward, or a half of it, makes of the activation it needed.
+  // Change of the bytes held by a backward or by one of its halves.
   double change_after(const Action& action) {
     const int stage = action.stage;
     const double deferred = action.op == Op::kI || action.op == Op::kW
@@ -175,9 +176,9 @@ class MemoryModel {
     return change;
   }
 
-  // From earlier steps: one for every step by which the end of a micro-batch
-  // lags behind its beginning. (No scheme splits backwards and keeps work in
-  // flight.)
+  // Bytes held from earlier steps: one activation for every step by which the
+  // end of a micro-batch lags behind its beginning. (No scheme splits backwards
+  // and keeps work in flight.)
   [[nodiscard]] double in_flight(const ActionList& list) const {
     double held = 0;
     for (const Action& action : list) {

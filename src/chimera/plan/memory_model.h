@@ -1,4 +1,4 @@
-// How many bytes a worker needs, by what they are for.
+// Predicts how many bytes a worker needs, by purpose.
 #pragma once
 
 #include <vector>
@@ -9,14 +9,14 @@
 namespace chimera {
 
 struct WorkerBytes {
-  double weights = 0;  // all versions that are live at once
+  double weights = 0;  // all versions alive at once
   double gradients = 0;
   double optimizer = 0;
-  double activations = 0;  // held when most is needed
+  double activations = 0;  // held at the peak
   double boundary = 0;     // buffers of posted receives
-  double workspace = 0;    // of what runs when most is needed
-  double checkpoint = 0;   // the copy that is written while training goes on
-  double undo = 0;         // what updates have changed, with late votes
+  double workspace = 0;    // of the action that runs at the peak
+  double checkpoint = 0;   // copy that is written while training goes on
+  double undo = 0;         // copy to undo updates, with late votes
 
   [[nodiscard]] double total() const {
     return weights + gradients + optimizer + activations + boundary +
@@ -26,35 +26,36 @@ struct WorkerBytes {
 };
 
 struct MemoryOptions {
-  // Only the stage's input is kept from F on; all else from R on, which runs
-  // right before the backward unless the schedule says when.
+  // F keeps only the stage's input. R makes the rest again, right before the
+  // backward unless the schedule places it.
   bool recompute = false;
-  // Each holder of a stage, over pipes and copies, keeps its share of the
-  // optimizer's state.
+  // Each holder of a stage, over pipes and copies, keeps only its share of the
+  // optimizer states.
   bool shard_update = false;
-  // Whether messages arrive in buffers that lie ready, as between processes:
-  // one for every direction in which another worker sends. Threads hand
-  // tensors over.
+  // Messages arrive in buffers that are posted in advance, as between
+  // processes: one for every direction from which another worker sends. Threads
+  // need none, as they hand tensors over.
   bool has_receive_buffers = true;
-  // Each holder of a stage copies its share of weights and optimizer state for
-  // a checkpoint, and keeps the memory for the next.
+  // Each holder of a stage copies its share of weights and optimizer states for
+  // a checkpoint, and keeps that memory for the next one.
   bool saves = false;
-  // Synchronous schemes keep a copy of the weights and optimizer state that the
-  // last update has changed, to undo it. A lowered schedule with V says so by
-  // itself.
+  // Synchronous schemes keep a copy of the weights and optimizer states that
+  // the last update changed, to undo it. A lowered schedule with V implies
+  // this.
   bool undoes_updates = false;
 };
 
-// [worker] of one copy: what its tensors, and the copy of them that is saved,
-// take in steady state. A message on its way is nobody's. A stage that a worker
-// holds in two pipes has its weights once, and so has the weight that the first
-// and last stage share.
+// [worker] of one copy: bytes of its tensors in steady state, including the
+// copy for a checkpoint. Messages in transit are charged to no worker. Weights
+// count once if a worker holds a stage in two pipes, and so does a tied weight
+// if it holds the first and the last stage.
+//
 // REQUIRES: `schedule` validates clean and has as many stages as `model`.
 [[nodiscard]] std::vector<WorkerBytes> worker_bytes(
     const Schedule& schedule, const StagedModel& model,
     const MemoryOptions& options);
 
-// The one that needs most.
+// The bytes of the worker that needs most.
 [[nodiscard]] WorkerBytes peak_bytes(const std::vector<WorkerBytes>& workers);
 
 }  // namespace chimera

@@ -98,7 +98,7 @@ TEST(MemoryModel, ACheckpointIsCopiedOnceByAllHolders) {
   EXPECT_EQ(never[0].total() + 3 * kWeights, alone[0].total());
 }
 
-// The weight that both ends share is nobody's twice.
+// A worker that holds both ends has the tied weight only once.
 TEST(MemoryModel, TiedWeightsCountOncePerWorker) {
   StagedModel model = even_model(4);
   model.costs.tied_bytes = 1000;
@@ -114,7 +114,7 @@ TEST(MemoryModel, TiedWeightsCountOncePerWorker) {
   EXPECT_EQ(both[3].optimizer, 2 * kWeights + 1000);
 }
 
-// What a split backward keeps for W is not what it found.
+// A split backward keeps less for W than it found.
 TEST(MemoryModel, BetweenTheHalvesOfABackwardLessIsKept) {
   StagedModel model = even_model(4, 0);
   const Schedule schedule = made("zb-h1", 4, 8);
@@ -123,7 +123,7 @@ TEST(MemoryModel, BetweenTheHalvesOfABackwardLessIsKept) {
   EXPECT_LT(worker_bytes(schedule, model, {})[3].activations, all);
 }
 
-// With equal stages the bytes are the count of held.h.
+// With equal stages the bytes are proportional to the count of held.h.
 RC_GTEST_PROP(MemoryModel, AgreesWithPeakHeld, ()) {
   const auto scheme = *rc::gen::elementOf(std::vector<std::string>{
       "gpipe", "1f1b", "interleaved", "gems", "chimera", "zb-h1", "zb-v",
@@ -141,8 +141,8 @@ RC_GTEST_PROP(MemoryModel, AgreesWithPeakHeld, ()) {
   }
 }
 
-// Figure 15: GPT-2 on 2,048 workers, D = 32, B = 1, fits 16 GB without
-// recomputation; the ends hold the embeddings twice.
+// Figure 15: GPT-2 on 2,048 workers with D = 32 and B = 1 fits 16 GB without
+// recomputation; both end workers hold the embeddings.
 TEST(MemoryModel, PapersGpt2FitsAsPublished) {
   const StagedModel model =
       staged_model(find_preset("gpt2-64").value(),

@@ -8,14 +8,14 @@ namespace chimera {
 namespace {
 
 constexpr double kFloat = 4;  // bytes
-// BERT's head looks at masked tokens only.
+// Share of tokens that BERT's head processes: only the masked ones.
 constexpr double kMaskedShare = 0.15;
 constexpr double kSentenceTypes = 2;
 
 bool is_bert(ModelKind kind) { return kind == ModelKind::kBert; }
 bool is_llama(ModelKind kind) { return kind == ModelKind::kLlama; }
 
-// Numbers per token of a Llama's queries, and of its keys or values.
+// Numbers per token in a Llama's queries, and in its keys or its values.
 double query_width(const LayerShape& shape) {
   return double{1} * shape.heads * shape.head_dim;
 }
@@ -23,7 +23,8 @@ double key_width(const LayerShape& shape) {
   return double{1} * shape.kv_heads * shape.head_dim;
 }
 
-// Embeddings that are added: of tokens, positions and sentence types.
+// Number of embedding tables that are added up: tokens, positions, sentence
+// types.
 double tables(ModelKind kind) {
   if (is_llama(kind)) return 1;
   return is_bert(kind) ? 3 : 2;
@@ -33,12 +34,12 @@ double table_parameters(const ModelShape& model) {
   return double{1} * model.vocab * model.hidden;
 }
 
-// Without the table of tokens.
+// Parameters of the embeddings without the table of tokens.
 double embedding_parameters(const ModelShape& model) {
   const double hidden = model.hidden;
   if (is_llama(model.kind)) return 0;
   const double tables = model.positions * hidden;
-  // Sentence types and a norm of scale and shift.
+  // Adds sentence types and a norm with scale and shift.
   return is_bert(model.kind) ? tables + (kSentenceTypes + 2) * hidden : tables;
 }
 
@@ -63,7 +64,7 @@ double block_parameters(const ModelShape& model) {
   return attention + feed_forward + norms;
 }
 
-// Without the matrix of tokens.
+// Parameters of the head without the matrix of tokens.
 double head_parameters(const ModelShape& model) {
   const double hidden = model.hidden, vocab = model.vocab;
   if (is_llama(model.kind)) return hidden;
@@ -141,8 +142,8 @@ double estimated_activation_bytes(const LayerShape& shape) {
       return kFloat * 2 * tokens * hidden;
     case LayerKind::kBlock:
       if (is_llama(shape.model)) {
-        // Both norms' inputs and outputs, projections before and after they are
-        // rotated, scores and probabilities, the four tensors of SwiGLU.
+        // Inputs and outputs of both norms, projections before and after
+        // rotation, scores and probabilities, and the four tensors of SwiGLU.
         return kFloat * tokens *
                (4 * hidden + 3 * query_width(shape) + 3 * key_width(shape) +
                 4.0 * shape.ffn + 2.5 * shape.heads * tokens);

@@ -1,6 +1,6 @@
-// A transformer as the flat list of layers that is cut into stages, each with
-// what costs depend on: parameters and FLOPs. Counts agree with the layers that
-// the model module builds, without needing torch.
+// A transformer as the flat list of layers that is cut into stages. Each layer
+// has the numbers on which costs depend: parameters and FLOPs. They agree with
+// the layers of the model module, without needing torch.
 #pragma once
 
 #include <array>
@@ -16,9 +16,9 @@ inline constexpr auto kLayerKindNames =
     std::to_array<std::string_view>({"embedding", "block", "head"});
 constexpr Names names_of(LayerKind) { return kLayerKindNames; }
 
-// What two layers must have in common to take the same time. `vocab` says
-// nothing about a block, and `model` only whether it is a Llama's: the blocks
-// of GPT-2 and BERT compute the same.
+// Two layers of equal shape take the same time. In blocks `vocab` is ignored,
+// and `model` matters only for Llama: the blocks of GPT-2 and BERT compute the
+// same.
 struct LayerShape {
   LayerKind kind = LayerKind::kBlock;
   ModelKind model = ModelKind::kGpt2;
@@ -27,7 +27,7 @@ struct LayerShape {
   int ffn = 0;
   int seq = 0;
   int vocab = 0;
-  // Llama only; 0 in others, where they are heads and hidden / heads.
+  // Only for Llama. 0 for others, which have `heads` of width hidden / heads.
   int kv_heads = 0;
   int head_dim = 0;
 
@@ -36,7 +36,7 @@ struct LayerShape {
 
 [[nodiscard]] bool same_work(const LayerShape& a, const LayerShape& b);
 
-// Of one sample's forward. A weight gradient exists for the dense part alone.
+// FLOPs of one sample's forward. Only the dense part has a weight gradient.
 struct LayerFlops {
   double dense = 0;
   double attention = 0;
@@ -48,26 +48,25 @@ struct LayerFlops {
 
 struct ModelLayer {
   LayerShape shape;
-  double parameters = 0;  // its own
-  // Of the table that embeddings and head share, where they are tied.
+  double parameters = 0;  // not shared
+  // Parameters of the table that embeddings and head share if they are tied.
   double tied_parameters = 0;
 };
 
-// The blocks of a transformer, its embeddings and its head.
+// Number of layers: the blocks, the embeddings and the head.
 [[nodiscard]] inline int num_layers(const ModelShape& model) {
   return model.layers + 2;
 }
 
-// Embeddings, blocks, head.
-// REQUIRES: not emulated.
+// The layers in order: embeddings, blocks, head. REQUIRES: not emulated.
 [[nodiscard]] std::vector<ModelLayer> layers_of(const ModelShape& model);
 
-// float32, of the tensor between two layers, for one sample.
+// Bytes of the float32 tensor between two layers, for one sample.
 [[nodiscard]] double boundary_bytes(const ModelShape& model);
 
-// What a forward of one sample keeps, float32, and what a backward needs
-// besides: fitted to the measured blocks of the built-in profiles (BERT, OPT,
-// T5 in PyTorch, attention not fused), within 15 %.
+// Estimates, for one sample in float32, what a forward keeps and what a
+// backward needs in addition. Fitted to the measured blocks of the built-in
+// profiles (BERT, OPT, T5 in PyTorch, attention not fused), within 15 %.
 [[nodiscard]] double estimated_activation_bytes(const LayerShape& shape);
 [[nodiscard]] double estimated_workspace_bytes(const LayerShape& shape);
 

@@ -1,4 +1,4 @@
-// D workers, N micro-batches, 2f pipes, W copies.
+// Letters of the paper: D workers, N micro-batches, 2f pipes, W copies.
 #include "chimera/plan/paper_model.h"
 
 #include <algorithm>
@@ -8,9 +8,10 @@
 namespace chimera {
 namespace {
 
-// reference: closed forms of section 3.5; direct concatenation leaves D-2
-// bubbles of B-F between two units. A bubble of B-2F is a backward more and two
-// forwards less on the path.
+// Closed forms of section 3.5 of the paper. Two cases need a correction. Direct
+// concatenation leaves D-2 bubbles of B-F between two units. Doubling leaves
+// bubbles of B-2F, and each of them adds one backward to the critical path and
+// removes two forwards from it.
 std::optional<PathCounts> chimera_counts(const Layout& layout,
                                          double backward_forwards) {
   const double D = layout.depth, N = layout.micros;
@@ -61,8 +62,8 @@ double free_slots(const ScheduleSpec& spec, int stage, Sync sync) {
   const Scheme& scheme = *find_scheme(spec.scheme);
   if (!layout || !scheme.is_synchronous()) return 0;
   const int D = layout->depth;
-  // One pipe: the backward of the last micro-batch goes up through the stages
-  // below, one slot each.
+  // With one pipe the last micro-batch's backward still has to pass the `stage`
+  // stages in front, one slot each.
   if (layout->pipes == 1) return stage;
   if (scheme.name != "chimera" || layout->pipes != 2) return 0;
   const int near_worker = std::min(stage, D - 1 - stage);
@@ -101,14 +102,14 @@ PaperTime paper_time(const ScheduleSpec& spec, const Costs& costs,
     const double hidden = free_slots(spec, stage, options.sync) * backward;
     time.sum = std::max(time.sum, sum - hidden);
   }
-  // The weight that both ends share lies on the first and the last worker of
-  // every pipe, and waits for the last backward of all.
+  // The tied weight is held by the first and the last worker of every pipe, and
+  // its sum waits for the very last backward.
   if (costs.tied_bytes > 0) {
     const double ends = std::max(2, pipes) * double{1} * spec.width;
     time.sum =
         std::max(time.sum, rabenseifner_time(sums, ends, costs.tied_bytes));
   }
-  // PipeDream updates, and so sums, after every micro-batch.
+  // PipeDream updates after every micro-batch, so it also sums that often.
   if (spec.scheme == "pipedream") time.sum *= spec.micros;
   return time;
 }

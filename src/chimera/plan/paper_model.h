@@ -3,11 +3,13 @@
 //   T = (F + p2p) Cf + (B + p2p) Cb + max over stages of the part of their
 //       gradient sum that compute cannot hide
 //
-// Cf and Cb count forwards and backwards on the critical path, p2p = alpha +
-// beta L is never hidden, the sum is Rabenseifner's over r = holders x copies,
-// and what hides it are the free regions of figure 6. Stages are taken as
-// equal: the slowest one counts. It is quick and rough; the simulator is the
-// other judge, and their difference is printed by experiments.
+// Cf and Cb count forwards and backwards on the critical path. A message takes
+// p2p = alpha + beta L and is never hidden. Sums are Rabenseifner's over r =
+// holders x copies, and the free regions of figure 6 hide part of them. Stages
+// are taken as equal: the slowest one counts.
+//
+// The model is quick and rough. The simulator is the other judge; experiments
+// print how far they differ.
 #pragma once
 
 #include <optional>
@@ -19,7 +21,7 @@
 
 namespace chimera {
 
-// On the critical path. Not always whole numbers: backward halving.
+// Actions on the critical path. Backward halving can make them fractions.
 struct PathCounts {
   double forwards = 0;   // Cf
   double backwards = 0;  // Cb
@@ -27,33 +29,34 @@ struct PathCounts {
   bool operator==(const PathCounts&) const = default;
 };
 
-// Absent where the paper gives no closed form: other schemes than gpipe, 1f1b,
-// gems, chimera, pipedream and pipedream-2bw (the last two in steady state);
-// chimera with N that is no multiple of D (of 2D with doubling), or with more
-// than two pipes and N > D. `backward_forwards`: how many forwards a backward
-// takes; above two doubling leaves bubbles between its units, above three
-// around them.
+// The counts of a layout. Empty if the paper gives no closed form: for schemes
+// other than gpipe, 1f1b, gems, chimera, pipedream and pipedream-2bw (the last
+// two in steady state), and for chimera if N is not a multiple of D (of 2D with
+// doubling), or with more than two pipes and N > D.
+//
+// `backward_forwards`: how many forwards a backward takes. Above two, doubling
+// leaves bubbles between its units; above three, also around them.
 [[nodiscard]] std::optional<PathCounts> path_counts(
     const ScheduleSpec& spec, double backward_forwards = 2);
 
-// Backward slots that are idle on the holders of `stage` after its last
-// backward: figure 6's regions. Of two opposite pipes; 0 where nobody says.
+// Idle backward slots on the holders of `stage` after its last backward: the
+// regions of figure 6, for two opposite pipes. 0 if the paper does not say.
 [[nodiscard]] double free_slots(const ScheduleSpec& spec, int stage, Sync sync);
 
 struct PaperTime {
   double compute = 0;  // F Cf + B Cb
   double message = 0;
-  double sum = 0;  // what compute does not hide
+  double sum = 0;  // the part that compute does not hide
 
   [[nodiscard]] double total() const { return compute + message + sum; }
 };
 
 struct PaperOptions {
-  bool recompute = false;  // a backward takes F more
+  bool recompute = false;  // a backward takes F longer
   Sync sync = Sync::kEagerOpt;
 };
 
-// REQUIRES: path_counts() has an answer; one cost per stage.
+// REQUIRES: path_counts() is not empty; `costs` has every stage.
 [[nodiscard]] PaperTime paper_time(const ScheduleSpec& spec, const Costs& costs,
                                    const PaperOptions& options);
 

@@ -54,7 +54,7 @@ TEST(PaperModel, HasNoFormForOthers) {
   EXPECT_FALSE(path_counts(chimera_spec(4, 12, Scale::kDoubling)));
 }
 
-// With free messages and sums the counts give what the simulator gives.
+// With free messages and sums the formula equals the simulator.
 RC_GTEST_PROP(PaperModel, ComputeIsTheSimulatorsMakespan, ()) {
   const auto scheme = *rc::gen::elementOf(
       std::vector<std::string>{"gpipe", "1f1b", "gems", "chimera"});
@@ -134,14 +134,14 @@ TEST(PaperModel, AddsMessagesAndTheSumThatIsNotHidden) {
   EXPECT_NEAR(paper_time(spec, costs, {.recompute = true}).compute,
               4 * 1 + 6 * 3, 1e-12);
 
-  // A heavy last stage has one slot of 2 to hide in.
+  // A heavy last stage can hide its sum in one slot of 2.
   costs.stages[3].gradient_bytes = 400;
   EXPECT_NEAR(paper_time(spec, costs, {}).sum, 0.4 + 6 - 2, 1e-12);
 
-  // A weight that both ends share, on four ranks: nothing hides its sum.
+  // A tied weight on four ranks: nothing hides its sum.
   costs.tied_bytes = 1000;
   EXPECT_NEAR(paper_time(spec, costs, {}).sum, 0.4 + 15, 1e-12);
-  // Even one pipe, which has no other sums, has that of its two ends.
+  // Even a single pipe has one sum: that of its two ends.
   const ScheduleSpec one = {.scheme = "1f1b", .depth = 4, .micros = 4};
   EXPECT_NEAR(paper_time(one, costs, {}).sum, 0.2 + 10, 1e-12);
 }

@@ -1,4 +1,4 @@
-// What the planner is asked and what it answers.
+// The planner's request and its report.
 #pragma once
 
 #include <limits>
@@ -13,28 +13,28 @@
 
 namespace chimera {
 
-// Source of step times: the simulator, for every scheme, or the paper's formula
-// (paper_model.h) for those that have one.
+// Source of step times: the simulator, which handles every scheme, or the
+// paper's formula (paper_model.h), which handles the schemes that it covers.
 enum class CostModel { kSimulate, kPaper };
 
 struct PlanRequest {
   ModelShape model;
   Profile profile;
   int workers = 1;  // P = W x D
-  int batch = 1;    // samples of a step, of all copies
+  int batch = 1;    // samples per step, over all copies
   double memory_bytes = std::numeric_limits<double>::infinity();  // of a worker
-  // Empty: every synchronous scheme. Asynchronous ones train with stale
-  // weights, so they are only taken when they are named.
+  // Empty: all synchronous schemes. Asynchronous schemes train with stale
+  // weights, so they must be named to be considered.
   std::vector<std::string> schemes;
   CostModel cost_model = CostModel::kSimulate;
   OptimizerKind optimizer = OptimizerKind::kAdamW;
   double momentum = 0;
   bool shard_update = false;
   bool saves = false;              // run.save_every
-  bool vote_gates_update = false;  // clipping, or updates that may be skipped
-  // run.recover: updates of synchronous schemes wait for the vote
+  bool vote_gates_update = false;  // clipping, or updates may be skipped
+  // run.recover: synchronous schemes update after the vote.
   bool recovers = false;
-  bool late_vote = false;  // such updates do not wait: train.vote
+  bool late_vote = false;  // train.vote = "late": those updates run before it
 };
 
 // One point of the planner's space.
@@ -46,14 +46,15 @@ struct Candidate {
   bool operator==(const Candidate&) const = default;
 };
 
-// Where the time of a step goes, in seconds. The first five add up to it.
+// Where the time of a step goes, in seconds. The first five members add up to
+// the step.
 struct PlanTimes {
-  double compute = 0;    // F, B and updates: what a worker has to do on average
-  double recompute = 0;  // same, of recomputation
-  double bubble = 0;     // idle with free messages and sums
-  double message = 0;    // what messages add
-  double sum = 0;        // what gradient sums add
-  // How much faster the scheme's best plan without a memory limit is.
+  double compute = 0;    // F, B and updates; mean over the workers
+  double recompute = 0;  // recomputation; mean over the workers
+  double bubble = 0;     // idle time if messages and sums were free
+  double message = 0;    // added by messages
+  double sum = 0;        // added by gradient sums
+  // Seconds that the scheme's best plan would gain without a memory limit.
   double memory = 0;
 };
 
@@ -65,27 +66,29 @@ struct Plan {
   double bubble_ratio = 0;
   WorkerBytes peak;  // of the worker that needs most
   PlanTimes times;
-  // Compute-only, where the scheme's name does not say it: planned orders.
+  // The compute-only order of a planned scheme. Empty for all others, whose
+  // name determines the order.
   std::optional<Schedule> order = {};
 };
 
-// A change under which another plan than the first is the fastest.
+// A change of the request that makes another plan the fastest.
 struct PlanChange {
   enum class What { kSlowerLinks, kFasterLinks, kSmallerBatch, kLargerBatch };
 
   What what = What::kSlowerLinks;
   double factor = 2;
-  size_t plan = 0;  // of PlanReport::plans
+  size_t plan = 0;  // index in PlanReport::plans
   double step_s = 0;
-  std::optional<double> first_step_s = {};  // absent: it is not possible then
+  // Empty: impossible after the change.
+  std::optional<double> first_step_s = {};
 };
 
 struct PlanReport {
   std::vector<Plan> plans;  // the best of every scheme, best first
-  // Faster than plans[0], but it needs more memory; at most one.
+  // At most one: a plan faster than plans[0] that needs more memory.
   std::vector<Plan> too_large;
   std::vector<PlanChange> changes;  // plan_changes.h
-  // How the answer was found.
+  // How much of the space was searched.
   int candidates = 0;  // legal layouts
   int judged = 0;      // not ruled out by a bound or by memory
 };

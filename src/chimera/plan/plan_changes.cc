@@ -10,7 +10,7 @@ namespace chimera {
 namespace {
 
 constexpr size_t kMostPlans = 5;
-// What differs by less is equal.
+// Times closer than this count as equal.
 constexpr double kClear = 0.999;
 
 using What = PlanChange::What;
@@ -61,7 +61,7 @@ class Changes {
     note(what, 2, steps);
   }
 
-  // Absent where it is not legal or does not fit.
+  // Empty if the layout is not legal or does not fit.
   [[nodiscard]] std::optional<double> time_with_batch(const Plan& plan,
                                                       What what) const {
     Candidate candidate = plan.candidate;
@@ -91,7 +91,7 @@ class Changes {
                      sync, cost_options(request, candidate));
   }
 
-  // Whether another than the first is the fastest now.
+  // Returns whether another plan than the first is now the fastest.
   bool note(What what, double factor,
             const std::vector<std::optional<double>>& steps) {
     std::optional<size_t> best;

@@ -1,5 +1,5 @@
-// What would change the planner's choice: other links, another batch. Memory is
-// the planner's own business (PlanReport::too_large).
+// Finds what would change the planner's choice: other links or another batch.
+// Memory is covered by PlanReport::too_large.
 #pragma once
 
 #include <vector>
@@ -9,17 +9,18 @@
 
 namespace chimera {
 
-// The least factor, of those tried in each direction, with which another of
-// `plans` overtakes the first one, as the request's cost model sees it. Links:
-// 2, 4, 8, 16 times as slow and as fast, messages and sums together. Batch: a
-// half and twice the micro-batches, where that is legal and fits the memory.
-// Only the first few plans take part, each with its layout, sync and order kept
-// (a planned order of another batch is the first that its scheme gives): a hint
-// where to look, not a new search.
+// For each direction, the smallest factor tried with which another of `plans`
+// overtakes the first one under the request's cost model. Links: 2, 4, 8 and 16
+// times slower and faster, messages and sums together. Batch: half and twice
+// the micro-batches, if that is legal and fits the memory.
+//
+// Only the first few plans take part, and each keeps its layout, sync and order
+// (a planned order for another batch is the first that its scheme gives). The
+// result is a hint where to look, not a new search.
 [[nodiscard]] std::vector<PlanChange> what_would_change(
     const PlanRequest& request, const std::vector<Plan>& plans);
 
-// Who share the update of one of its stages.
+// Number of ranks that share the update of one of its stages.
 [[nodiscard]] int update_holders(const PlanRequest& request,
                                  const Candidate& candidate);
 

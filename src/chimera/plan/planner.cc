@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Cut and costs depend on few numbers, and candidates are many.
+// Keeps staged models, since many candidates share cut and costs.
 class StagedModels {
  public:
   explicit StagedModels(const PlanRequest& request) : request_(request) {}
@@ -46,7 +46,7 @@ struct Bounded {
 
 struct Found {
   std::optional<Plan> fitting;
-  std::optional<Plan> any;  // without the memory limit
+  std::optional<Plan> any;  // best without the memory limit
 };
 
 double time_of(const std::optional<Plan>& plan) {
@@ -89,11 +89,11 @@ class Planner {
   }
 
  private:
-  // By name, each with the least bound first.
+  // Groups candidates by scheme, each group sorted by bound.
   std::map<std::string, std::vector<Bounded>> by_scheme() {
     std::map<std::string, std::vector<Bounded>> schemes;
     for (const Candidate& candidate : candidates_) {
-      // The paper's formula needs no order: it is its own bound.
+      // The paper's formula needs no order, so it is its own bound.
       const double bound = request_.cost_model == CostModel::kSimulate
                                ? time_bound(candidate, costs(candidate))
                                : least_paper_time(candidate, costs(candidate));
@@ -143,8 +143,8 @@ class Planner {
     }
   }
 
-  // The plan's order. If it is a planned one and not too long for that, the
-  // search goes on, and the plan tells of what it found.
+  // The plan's order. A planned order is searched further unless it is too
+  // long, and the plan's times are updated.
   Schedule refined(Plan& plan) {
     constexpr size_t kMostActions = 4000;
     const Candidate& candidate = plan.candidate;

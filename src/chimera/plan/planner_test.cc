@@ -59,7 +59,7 @@ TEST(PlanSpace, HoldsEveryWayToDealWorkersAndSamples) {
   EXPECT_FALSE(schemes.contains("pipedream"));  // stale: only when named
 }
 
-// Bounds rule out nothing that would have been the best.
+// Bounds never rule out the best candidate.
 TEST(TimeBound, IsNeverAboveTheSimulator) {
   for (const char* preset : {"bert-tiny", "gpt2-tiny"}) {
     PlanRequest request = request_for(preset, 4, 16);
@@ -67,7 +67,8 @@ TEST(TimeBound, IsNeverAboveTheSimulator) {
     request.profile.sum = {.latency_s = 2e-4, .s_per_byte = 2e-8};
     std::vector<Candidate> space = candidates_of(request).value();
     request.schemes = {"pipedream", "pipedream-2bw"};
-    request.model.tie_embeddings = false;  // they allow no shared weight
+    // Asynchronous schemes refuse tied weights.
+    request.model.tie_embeddings = false;
     const std::vector<Candidate> stale = candidates_of(request).value();
     space.insert(space.end(), stale.begin(), stale.end());
     for (const Candidate& candidate : space) {
@@ -84,8 +85,8 @@ TEST(TimeBound, IsNeverAboveTheSimulator) {
   }
 }
 
-// Against looking at everything. Planned orders may only get better than their
-// first order.
+// Compared with judging every candidate. Planned orders may only improve on
+// their first order.
 TEST(Planner, IsTheBestOfTheWholeSpace) {
   for (const double memory : {1e12, 12e6, 6e6}) {
     PlanRequest request = request_for("gpt2-tiny", 4, 8);
@@ -176,8 +177,8 @@ TEST(Planner, ImpossibleRequestsNameTheNearestThatWorks) {
   EXPECT_THAT(refusal(odd), HasSubstr("did you mean \"chimera\"?"));
 }
 
-// Of planned orders the one that was judged comes along, and a run that reads
-// it takes the time that was said.
+// A plan with a planned order includes the order that was judged, and a run
+// that reads it takes the predicted time.
 TEST(Planner, HandsOverTheOrderThatItJudged) {
   PlanRequest request = request_for("bert-48", 8, 64);
   request.schemes = {"planned", "1f1b"};
@@ -200,7 +201,7 @@ TEST(Planner, HandsOverTheOrderThatItJudged) {
   }
 }
 
-// With slow links fewer of them are better, and the report says so.
+// With slow links a plan with fewer messages wins, and the report says so.
 TEST(Planner, SaysWhatWouldChangeTheChoice) {
   PlanRequest request = request_for("bert-48", 8, 64);
   request.schemes = {"gpipe", "chimera"};
@@ -221,7 +222,7 @@ TEST(Planner, SaysWhatWouldChangeTheChoice) {
   }
 }
 
-// What a refusal offers is taken.
+// A request that an error message offers is accepted.
 RC_GTEST_PROP(Planner, TheNearestDoesWork, ()) {
   PlanRequest request = request_for("gpt2-tiny", *rc::gen::inRange(1, 300),
                                     *rc::gen::inRange(1, 300));

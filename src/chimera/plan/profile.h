@@ -1,8 +1,8 @@
-// What a machine takes for the layers of a model: the figures that predictions
-// are made of. Calibration writes one, profiles/ has three of GPUs.
+// The costs of a model's layers on one machine, from which predictions are
+// made. `chimera calibrate` writes a profile; profiles/ has three for GPUs.
 //
-// A profile knows layers by their shape. For a shape that it does not know,
-// layer_costs.h scales the one that resembles it most.
+// A profile lists layers by shape. For a shape that it lacks, layer_costs.h
+// scales the most similar one.
 #pragma once
 
 #include <string>
@@ -12,19 +12,19 @@
 
 namespace chimera {
 
-// One row per micro-batch size, ascending. Lists that may be left out are
-// empty, all others equally long.
+// One row per micro-batch size, ascending. Optional lists are empty if left
+// out; all others have the same length.
 struct LayerTable {
   std::vector<double> micro_batch;
   std::vector<double> forward_s;
   std::vector<double> input_grad_s;
   std::vector<double> weight_grad_s;
-  // What a forward keeps for its backward, of the whole micro-batch: with its
-  // output, without its input.
+  // Bytes that the forward of a micro-batch keeps for its backward, including
+  // its output but not its input.
   std::vector<double> activation_bytes;
-  // What a backward needs beyond that for as long as it runs.
+  // Further bytes that a backward needs while it runs.
   std::vector<double> workspace_bytes;
-  // What stays between the halves of a backward.
+  // Bytes kept between the two halves of a backward.
   std::vector<double> deferred_bytes;
   // Standard deviation over mean of repeated measurements.
   std::vector<double> spread;
@@ -41,11 +41,11 @@ struct LayerProfile {
   bool operator==(const LayerProfile&) const = default;
 };
 
-// Latency and bandwidth: of a message, or of each round of a sum.
+// Latency and bandwidth of a message, or of each round of a sum.
 struct LinkProfile {
   double latency_s = 0;
   double s_per_byte = 0;
-  bool blocking = false;  // a worker waits until its message has left
+  bool blocking = false;  // a worker waits until its message is sent
 
   bool operator==(const LinkProfile&) const = default;
 };
@@ -54,18 +54,18 @@ struct Profile {
   std::string name;
   std::string description;
   std::string source;
-  double memory_bytes = 0;  // of one worker; 0 = not known
-  // Where workers share processors, else 0: how many there are, threads of each
-  // worker, and how much longer compute takes with all of them busy than alone,
-  // as the times below are.
+  double memory_bytes = 0;  // of one worker; 0 = unknown
+  // For workers that share processors, otherwise 0: number of cores, threads
+  // per worker, and the factor by which compute is slower with all of them
+  // busy. The times below are those of one busy worker.
   int cores = 0;
   int threads = 0;
   double contention = 0;
-  // How much the times of workers that do the same at once differ: the standard
-  // deviation, as a share.
+  // Standard deviation, relative to the mean, between the times of workers that
+  // do the same work at once.
   double jitter = 0;
   LinkProfile link;
-  LinkProfile sum;  // in Rabenseifner's formula
+  LinkProfile sum;  // per round of Rabenseifner's algorithm
   double update_s_per_parameter = 0;
   std::vector<LayerProfile> layers;  // at least one block
 

@@ -113,7 +113,7 @@ class ProfileParser {
   }
 
   static LayerTable table(ProfileSection& reader, bool block) {
-    // All other times are shares of a block's.
+    // Only a block must take time; other times are added to those of blocks.
     const NumberRange times = {.least = block ? 1e-6 : 0};
     LayerTable table;
     table.micro_batch = reader.numbers("micro_batch", Need::kRequired,

@@ -27,7 +27,8 @@ std::string link(const char* section, const LinkProfile& link) {
 
 std::string layer_text(const LayerProfile& layer) {
   const LayerShape& shape = layer.shape;
-  // A name of letters, digits, - and _ needs no quotes, others do not hurt.
+  // Always quoted, although a name of letters, digits, - and _ would not need
+  // it.
   std::string text = fmt::format("\n[{}]\nlayer = \"{}\"\n",
                                  toml_string(layer.name), name_of(shape.kind));
   if (layer.derived) text += "derived = true\n";

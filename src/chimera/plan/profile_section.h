@@ -1,5 +1,6 @@
-// One section of a profile while it is read: typed access to its keys, every
-// mistake noted with its line, and in the end those keys that nobody asked for.
+// One section of a profile during parsing: typed access to its keys. Every
+// mistake is recorded with its line, and so is every key that was never asked
+// for.
 #pragma once
 
 #include <optional>
@@ -23,25 +24,27 @@ struct NumberRange {
 
 class ProfileSection {
  public:
-  // Both must outlive this.
+  // REQUIRES: both arguments outlive this object.
   ProfileSection(const TomlSection& section, Diagnostics& errors)
       : section_(section), errors_(errors) {}
 
-  // Absent where the key is missing or wrong; a mistake is noted then, except
-  // for an optional key that is missing.
+  // Each returns the key's value, or an empty value if the key is missing or
+  // wrong. A mistake is recorded in that case, unless the key is optional and
+  // missing.
   std::string text(std::string_view key, Need need);
   std::optional<double> number(std::string_view key, Need need,
                                NumberRange range = {});
-  int count(std::string_view key, Need need);  // 0 where absent
+  int count(std::string_view key, Need need);  // 0 if missing
   bool flag(std::string_view key);
   std::optional<int> choice(std::string_view key, Names names, Need need);
   std::vector<double> numbers(std::string_view key, Need need,
                               NumberRange range = {});
 
   [[nodiscard]] bool has(std::string_view key) const;
-  // At `key` if it was given, else at the section. The place is filled in.
+  // Records `error` at `key` if it was given, else at the section. Fills in the
+  // error's place.
   void refuse(std::string_view key, Diagnostic error);
-  // E005 for every key that none of the above was asked for.
+  // Records E005 for every key that was not asked for.
   void refuse_unknown();
 
  private:

@@ -70,7 +70,7 @@ TEST(Profile, NeedsAMachineALinkAndABlock) {
               ElementsAre("E602 p.toml"));
 }
 
-// Rates would be infinite, and shares of a step no numbers.
+// With times of 0, rates would be infinite and shares of a step NaN.
 TEST(Profile, ABlockTakesTime) {
   std::string free = kSmall;
   free.replace(free.find("[1, 1.5, 3]"), 11, "[0, 1.5, 3]");
@@ -130,9 +130,8 @@ TEST(LayerCosts, ScaleOtherShapesByTheirFlops) {
   EXPECT_EQ(describe(source), "block, scaled by FLOPs");
 }
 
-// The built-in figures of GPT-2's block are what scaling gives from the
-// measured ones, to the digits that are printed; the P100's have a fitted
-// factor.
+// The built-in figures of GPT-2's block equal those scaled from measured ones,
+// to the printed digits. Those of the P100 include a fitted factor.
 TEST(LayerCosts, Gpt2OfTheProfilesIsScaledFromT5Large) {
   const LayerShape gpt2 = layers_of(find_preset("gpt2-64").value())[1].shape;
   for (const std::string& name : builtin_profile_names()) {
@@ -171,7 +170,7 @@ TEST(ModelLayers, HaveThePapersNumberOfParameters) {
   EXPECT_EQ(parameters("llama-8b"), 8030261248);
 }
 
-// The blocks of GPT-2 and BERT compute the same, a Llama's does not.
+// The blocks of GPT-2 and BERT do the same work, a Llama's block does not.
 TEST(ModelLayers, ALlamasBlockIsAnother) {
   LayerShape block = layers_of(find_preset("llama-tiny").value())[1].shape;
   LayerShape other = block;

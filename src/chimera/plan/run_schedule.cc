@@ -22,7 +22,7 @@ Result<Schedule> read_schedule(const ScheduleConfig& config) {
   Result<Schedule> schedule = parse_schedule(*text, config.file);
   if (!schedule) return schedule;
   Diagnostics errors;
-  // 0 in the config: not given.
+  // 0 in the config means not given.
   const auto compare = [&](const char* name, int in_file, int in_config) {
     if (in_config == 0 || in_config == in_file) return;
     errors.push_back(
@@ -38,7 +38,7 @@ Result<Schedule> read_schedule(const ScheduleConfig& config) {
   compare("micros", schedule->micros, spec.micros);
   compare("pipes", schedule->pipes(), spec.pipes.value_or(0));
   compare("chunks", schedule->chunks(), spec.chunks.value_or(0));
-  // 1 is the default of both: it says nothing.
+  // 1 is the default of both, so it is no contradiction.
   if (spec.width > 1 && schedule->width > 1) {
     compare("width", schedule->width, spec.width);
   }
@@ -50,7 +50,8 @@ Result<Schedule> read_schedule(const ScheduleConfig& config) {
   return wide;
 }
 
-// With recovery too, survivors apply a step's updates together or not at all.
+// Whether updates wait for the vote. Recovery requires it, because survivors
+// must apply a step's updates together or not at all.
 bool vote_gates_update(const RunConfig& config, const Schedule& schedule) {
   return updates_need_vote(config.train) ||
          (config.run.recover && why_no_recovery(config, schedule).empty());
@@ -103,7 +104,7 @@ Diagnostics check_halves(const RunConfig& config, const Schedule& schedule) {
            .needed = "must be even: the backward runs in two halves"}};
 }
 
-// More than any machine has. Whoever counts ranks may do so in an int.
+// More than any machine has, and small enough to count ranks in an int.
 constexpr std::int64_t kMostRanks = std::int64_t{1} << 20;
 
 Diagnostics check_ranks(const Schedule& schedule) {
@@ -130,7 +131,7 @@ bool sums_tied_weight(const Schedule& schedule) {
   return std::any_of(schedule.groups.begin(), schedule.groups.end(), is_tied);
 }
 
-// A lowered file is run as it stands, so it must do what run.toml asks for.
+// A lowered file runs unchanged, so it must already do what run.toml asks for.
 Diagnostics check_lowered(const RunConfig& config, const Schedule& lowered,
                           bool tied) {
   Diagnostics errors;
@@ -167,7 +168,7 @@ Diagnostics check_lowered(const RunConfig& config, const Schedule& lowered,
   return errors;
 }
 
-// What a worker computes, whatever the order.
+// The compute actions of a worker, independent of their order.
 ActionList work_of(const ActionList& list) {
   ActionList work;
   std::copy_if(list.begin(), list.end(), std::back_inserter(work),
@@ -181,9 +182,9 @@ ActionList work_of(const ActionList& list) {
   return work;
 }
 
-// What `next` has of its own beside the order of its actions, and why it may
-// not; both empty if there is nothing. Weights, the way a backward is split,
-// and the groups of sums are settled before the first step.
+// How `next` differs from the running order in more than the order of actions,
+// and why that is refused; both empty if it does not. Weights, the split of
+// backwards and the groups of sums are fixed before the first step.
 struct Change {
   std::string what;
   std::string why_not;
@@ -224,7 +225,7 @@ Change change_between(const Schedule& running, const Schedule& next) {
 Result<Schedule> make_run_schedule(const RunConfig& config,
                                    const RunScheduleOptions& options) {
   const ScheduleConfig& asked = config.schedule;
-  // With replan_after a file is the order to go over to.
+  // With replan_after the file is for later: it has the order to change to.
   const bool is_read = !asked.file.empty() && asked.replan_after == 0;
   Result<Schedule> schedule =
       is_read ? read_schedule(asked) : make_schedule(asked.spec);
@@ -257,7 +258,7 @@ Result<Schedule> make_run_schedule(const RunConfig& config,
   if (!is_read) {
     const Schedule start =
         options.running != nullptr ? compute_only(*options.running) : *schedule;
-    // Only updates that wait for the vote make all workers meet after a step.
+    // Workers meet after each step only if updates wait for the vote.
     const bool is_steady = !lowering.vote_gates_update || lowering.late_vote;
     schedule = make_order(
         {.spec = asked.spec, .lowering = lowering, .steady = is_steady}, start,
@@ -305,7 +306,7 @@ std::string why_no_recovery(const RunConfig& config, const Schedule& schedule) {
 Costs emulated_costs(const RunConfig& config, const Schedule& schedule) {
   const EmulatedConfig& emulated = config.emulated;
   const auto seconds = [&](const std::vector<double>& ms, int stage) {
-    // One number is the time of one D-th of the model.
+    // A single number is the time of one D-th of the model.
     const bool one = ms.size() == 1;
     return ms[one ? 0 : stage] / 1e3 / (one ? schedule.chunks() : 1);
   };

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kFloat = 4;  // bytes
 
-// A backward in two parts runs each at half the micro-batch.
+// A backward in two parts runs each part at half the micro-batch size.
 LayerCosts costs_of(const Profile& profile, const LayerShape& shape,
                     const StagingOptions& options) {
   LayerCosts costs = layer_costs(profile, shape, options.micro_batch);
@@ -23,7 +23,7 @@ LayerCosts costs_of(const Profile& profile, const LayerShape& shape,
   return costs;
 }
 
-// All blocks are alike: three lookups instead of one for every layer.
+// All blocks are alike, so three lookups are enough.
 std::vector<LayerCosts> all_costs(const std::vector<ModelLayer>& layers,
                                   const Profile& profile,
                                   const StagingOptions& options) {
@@ -44,14 +44,15 @@ std::vector<int> cut_by_time(const std::vector<LayerCosts>& costs, int stages) {
   return balanced_cut(work, stages);
 }
 
-// What is added up over the layers of a stage, first to last.
+// Sums over the layers of a stage, from first to last.
 struct StageSum {
   StageCosts costs = {.forward = 0, .input_grad = 0, .weight_grad = 0};
   double parameters = 0;
   double workspace_bytes = 0;
   double deferred_bytes = 0;
 
-  // `gradient_bytes`: what one layer's backward hands to the next.
+  // `gradient_bytes`: the gradient that one layer's backward passes to the
+  // next.
   void add(const ModelLayer& layer, const LayerCosts& cost, int parts,
            double gradient_bytes) {
     costs.forward += cost.forward_s;
@@ -60,8 +61,8 @@ struct StageSum {
     costs.activation_bytes += cost.activation_bytes;
     deferred_bytes += cost.deferred_bytes;
     parameters += layer.parameters;
-    // A backward begins with the last layer; when it comes to those before, all
-    // that this one kept is gone.
+    // A backward starts at the last layer. What this layer kept is freed by the
+    // time that it reaches the earlier layers.
     workspace_bytes = std::max(
         cost.workspace_bytes,
         workspace_bytes + (gradient_bytes - cost.activation_bytes) / parts);
@@ -78,7 +79,7 @@ void add_tied(const std::vector<ModelLayer>& layers, double numbers,
     staged.tied_optimizer_bytes = kFloat * tied * numbers;
     return;
   }
-  // A single stage has the weight once, as one of its own.
+  // A single stage holds the tied weight once, like any other of its own.
   stages[0].update += tied * update_s;
   stages[0].weight_bytes += kFloat * tied;
   stages[0].gradient_bytes += kFloat * tied;

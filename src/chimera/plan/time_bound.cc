@@ -7,7 +7,7 @@
 namespace chimera {
 namespace {
 
-// A scheme either splits all backwards or none; a small example tells.
+// A scheme splits all backwards or none, so a small example decides.
 bool has_whole_backwards(const Scheme& scheme) {
   static const std::set<std::string_view> kWhole = [] {
     std::set<std::string_view> names;
@@ -39,7 +39,7 @@ class TimeBound {
         tail_(head_) {}
 
   double run() {
-    // Whoever deals micro-batches to pipes gives each at least its share.
+    // Each pipe gets at least this share of the micro-batches.
     const int micros = layout_.micros / placement_.pipes();
     for (int stage = 0; stage < placement_.stages(); ++stage) {
       closing_.push_back(closing(stage));
@@ -59,8 +59,8 @@ class TimeBound {
  private:
   void walk(int pipe, int micros) {
     const bool whole = has_whole_backwards(scheme_);
-    double down = 0;  // of the first activation, up to this stage
-    double back = 0;  // of the last gradient, from this stage to stage 0
+    double down = 0;  // first activation's time to reach this stage
+    double back = 0;  // last gradient's time from here to stage 0
     for (int stage = 0; stage < placement_.stages(); ++stage) {
       const StageCosts& cost = costs_.stages[stage];
       const int worker = placement_.worker(pipe, stage);
@@ -81,7 +81,7 @@ class TimeBound {
     return layout_.scale == Scale::kHalving ? 2 : 1;
   }
 
-  // Sum and update of a stage, which come after its last backward.
+  // Sum and update of a stage, after its last backward.
   [[nodiscard]] double closing(int stage) const {
     std::set<int> holders;
     for (int pipe = 0; pipe < placement_.pipes(); ++pipe) {
