@@ -20,8 +20,8 @@ namespace chimera {
 
 [[nodiscard]] std::string to_cell(const Action& action);
 
-// The action that `text` spells; nullopt if it is not a cell or a number does
-// not fit its field. validate decides whether the fields make sense together.
+// Parses a cell. Returns nullopt if `text` is not a cell or a number does not
+// fit its field. validate decides whether the fields make sense together.
 [[nodiscard]] std::optional<Action> parse_cell(std::string_view text);
 
 // The op of that name; nullopt if there is none.

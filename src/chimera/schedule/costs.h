@@ -34,7 +34,7 @@ struct SumCosts {
 
 struct Costs {
   std::vector<StageCosts> stages;
-  double latency = 0;        // of each message between two workers
+  double latency = 0;        // per message between two workers
   double time_per_byte = 0;  // of each directed link; 0 = free
   // True: a worker that sends does nothing else until its bytes have left.
   bool blocking_sends = false;

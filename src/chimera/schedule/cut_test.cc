@@ -10,7 +10,7 @@
 namespace chimera {
 namespace {
 
-// (cost of the most expensive stage, sum of squares)
+// Returns (cost of the most expensive stage, sum of squares).
 std::pair<double, double> judge(const std::vector<double>& costs,
                                 const std::vector<int>& cut) {
   std::pair<double, double> found = {0, 0};

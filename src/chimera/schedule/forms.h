@@ -21,7 +21,7 @@ namespace chimera {
 [[nodiscard]] Result<Schedule> parse_sched(std::string_view text,
                                            const std::string& file_name);
 
-// csv: one row per worker, one cell per action (cell.h), without scheme, width
+// csv: one row per worker, one cell per action (cell.h). It omits scheme, width
 // and groups. Reading infers them: the groups that the placement needs, width 2
 // if stages with one holder are summed, and the scheme "custom", or the
 // PipeDream variant whose updates the cells show.

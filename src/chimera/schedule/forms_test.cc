@@ -104,7 +104,7 @@ TEST(Forms, ErrorsNameFileAndLine) {
             "stage, op, micro-batch, like 3B2@1");
 }
 
-// A cell may name the highest int, of which one more is not an int.
+// A cell may name the highest int, and adding one to it must not overflow.
 TEST(Forms, CsvNamesNoMoreThanItHolds) {
   for (const char* cell :
        {"0F0@2147483647", "2147483647F0", "0F2147483647", "F0@2147483647",
@@ -141,7 +141,7 @@ TEST(Cell, RefusesWhatIsNoCell) {
   for (const char* text :
        {"", "F", "0", "0f0", "0Q0", "0F0@", "0F0.", "0F0>1", "0F-1", "-1F0",
         "0F0 ", "0F0~", "0F99999999999", "0F0.999", "0F0~99999", "NN"}) {
-    // Checked by validate, not by readers.
+    // Readers accept this; validate checks it.
     if (std::string_view(text) == "F") continue;
     EXPECT_FALSE(parse_cell(text)) << text;
   }

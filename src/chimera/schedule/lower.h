@@ -42,16 +42,16 @@ struct LowerOptions {
   // True: the vote decides about updates (clipping, skip on NaN, recovery), and
   // N stands before them in the lists. False: N stands after them.
   bool vote_gates_update = false;
-  // True: if the vote decides about updates, they do not wait for it. V in the
-  // next step does, which stands before the first backward of all workers.
+  // True: updates that the vote decides about do not wait for it. Instead V in
+  // the next step waits; it stands before the first backward of all workers.
   bool late_vote = false;
   // Costs for the as-soon-as-possible pass that orders posts and finds idle
   // time; null: unit costs (F = I = W = 1).
   const Costs* costs = nullptr;
 };
 
-// The lowered form of `schedule`. REQUIRES: `schedule` is compute-only and
-// valid. ENSURES: the result is valid.
+// Lowers `schedule`. REQUIRES: `schedule` is compute-only and valid. ENSURES:
+// the result is valid.
 [[nodiscard]] Schedule lower(const Schedule& schedule,
                              const LowerOptions& options = {});
 

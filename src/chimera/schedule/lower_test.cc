@@ -53,7 +53,7 @@ TEST(Lower, SmallestPipe) {
 }
 
 TEST(Lower, EagerOptIsThePapersRule) {
-  // Stages D/2+1 to D-1, on both of their workers.
+  // All holders of stages D/2+1 to D-1 start their sums early.
   for (const int depth : {4, 6, 8, 16, 32}) {
     for (const int units : {1, 2, 3}) {
       std::set<int> expected;
@@ -118,7 +118,8 @@ TEST(Lower, LateVoteIsReadBeforeTheFirstBackward) {
   EXPECT_EQ(cells(late.actions[0]),
             "1RF1@1<1 0F0 0SF0>1 1F1@1 V~1 1B1@1 1SB1@1>1 0RB0<1 0B0 1G 0G N "
             "1U@1 0U");
-  // Without a vote that decides about updates there is nothing to wait for.
+  // If the vote does not decide about updates, there is nothing to settle
+  // later.
   EXPECT_EQ(lower(chimera_of(2, 2), {.late_vote = true}),
             lower(chimera_of(2, 2)));
 }

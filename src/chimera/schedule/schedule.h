@@ -35,7 +35,7 @@ struct Member {
   auto operator<=>(const Member&) const = default;
 };
 
-// Holders of one stage, whose gradients are summed. With width W the group
+// The holders of one stage, whose gradients are summed. With width W the group
 // spans the same members of all W copies.
 struct SumGroup {
   int id = 0;

@@ -43,8 +43,8 @@ std::vector<std::string> scheme_names() {
 
 namespace {
 
-// The most forwards of a schedule. Beyond it the lists would take gigabytes;
-// 2,048 workers x 64 micro-batches are 2^17, far below.
+// Largest number of forwards in a schedule. Beyond it the lists would take
+// gigabytes; 2,048 workers x 64 micro-batches are 2^17, far below.
 constexpr std::int64_t kMostForwards = std::int64_t{1} << 23;
 
 Diagnostic unknown_scheme(const std::string& name) {
@@ -78,7 +78,7 @@ void refuse_counts(const ScheduleSpec& spec, int chunks, Diagnostics& errors) {
   positive("E205", "chunks", chunks);
   positive("E208", "width", spec.width);
   if (!errors.empty()) return;
-  // Checked one factor at a time: the product may exceed 64 bits.
+  // Checked one factor at a time, because the product may exceed 64 bits.
   const std::int64_t stages = std::int64_t{spec.depth} * chunks;
   if (spec.width > kMostCopies) {
     errors.push_back(
@@ -128,9 +128,9 @@ void refuse_flags(const ScheduleSpec& spec, const Scheme& scheme,
 }
 
 // Applies the scheme's rules. They divide by depth, so depth must be legal
-// first; a micros that is already refused is excluded from them.
+// first. If micros is refused already, its further refusals are dropped.
 void refuse_by_rules(const Scheme& scheme, Layout layout, Diagnostics& errors) {
-  if (layout.depth < 1) return;
+  if (layout.depth < 1 || scheme.refuse == nullptr) return;
   const bool micros_refused = layout.micros < 1;
   layout.micros = std::max(layout.micros, 1);
   for (Diagnostic& error : scheme.refuse(layout)) {

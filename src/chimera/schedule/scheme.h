@@ -52,8 +52,8 @@ struct Layout {
   int chunks = 1;  // v
   Shape shape = Shape::kLinear;
   Scale scale = Scale::kDirect;
-  // In D-ths of the model. Always set for schemes that order by it; for the
-  // others, a schedule is only checked against it.
+  // In D-ths of the model. Set for every scheme whose order depends on it; for
+  // the others it is only checked.
   std::optional<double> cap = {};
 };
 
@@ -61,13 +61,13 @@ struct Scheme {
   std::string_view name = {};
   std::string_view alias = {};  // may be empty
   std::string_view summary = {};
-  // Shown by `chimera schemes`: legal values and closed forms.
+  // Legal values and closed forms, shown by `chimera schemes`.
   std::string_view legal = {};
   std::string_view makespan = {};
   std::string_view peak = {};
   std::string_view weights = {};
 
-  // Defaults.
+  // Values if the user gives none.
   int pipes = 1;
   int chunks = 1;
   Shape shape = Shape::kLinear;
@@ -84,8 +84,8 @@ struct Scheme {
     return updates == UpdateRule::kEndOfStep;
   }
 
-  // Every further reason why `layout` is illegal for this scheme; none if it is
-  // legal.
+  // Returns every further reason why `layout` is illegal for this scheme. Null:
+  // there is none.
   Diagnostics (*refuse)(const Layout& layout) = nullptr;
   Placement (*place)(const Layout& layout) = nullptr;
   ActionLists (*order)(const Layout& layout,

@@ -58,8 +58,9 @@ class SumPlanner {
 
  private:
   struct Timing {
-    double ready = 0;  // when its last member's last backward ends
-    // Every holder idles between its last backward for the group and its end.
+    double ready = 0;  // end of its last member's last backward
+    // True if every holder idles between its last backward for the group and
+    // its end.
     bool all_idle = true;
   };
 

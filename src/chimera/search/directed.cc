@@ -55,7 +55,8 @@ class Maker {
   }
 
   void set_room(Kind& kind) {
-    // Forwards: F adds a whole one, I leaves what W needs, W frees that.
+    // In forward time F adds a whole activation, I reduces it to what W needs,
+    // and W frees that.
     constexpr int kWhole[] = {1, -1, 0};
     constexpr int kKept[] = {0, 1, -1};
     const int sign = is_forwards() ? 1 : -1;
@@ -89,7 +90,7 @@ class Maker {
     if (to == kNone) return;
     kind.feeds = kind_of_[to] + kind.op;
     kind.lag = goes_up ? slot.from_next : slot.from_previous;
-    // A recomputation, the first part of I, needs no gradient.
+    // The first part of I, a recomputation, needs no gradient.
     if (op == kI) {
       kind.lag -= is_forwards() ? problem_.slots[to].ahead : slot.ahead;
     }
@@ -97,7 +98,7 @@ class Maker {
 
   const Problem& problem_;
   const Goal& goal_;
-  std::vector<int> kind_of_;  // [slot]: its first
+  std::vector<int> kind_of_;  // [slot]: index of its first kind
   Directed made_;
 };
 

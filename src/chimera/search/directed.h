@@ -1,9 +1,9 @@
-// The work as one direction of time sees it, in flat arrays.
+// The work as seen in one direction of time, in flat arrays.
 //
-// Played backwards, a step is a step as well: each slot runs W, then I, then F,
-// input gradients go from the first stage to the last and forwards return, and
-// an activation is held from the start of W to the end of F. So one pass
-// (timed_pass.h) serves both directions.
+// A step played backwards is a step as well: each slot runs W, then I, then F;
+// input gradients go from the first stage to the last, and forwards return; an
+// activation is held from the start of W to the end of F. One pass
+// (timed_pass.h) therefore serves both directions.
 #pragma once
 
 #include <vector>
@@ -19,24 +19,25 @@ using Timetable = std::vector<Ticks>;
 
 // All actions of one op of one slot.
 struct Kind {
-  int code = 0;  // in the problem
+  int code = 0;  // code in the problem
   int worker = 0;
   int slot = 0;
-  int op = 0;  // in the order in which this direction runs them
+  int op = 0;  // 0 runs first in this direction
   int micros = 0;
-  int feeds = kNone;    // the kind that receives its messages
+  int feeds = kNone;    // kind that receives its messages
   bool is_fed = false;  // needs a message
   Ticks cost = 0;
-  Ticks lag = 0;           // from its end to the arrival of its message
-  std::int64_t takes = 0;  // room that a start takes
-  std::int64_t frees = 0;  // room that an end gives back
-  // The slot's activations before I (whole) and between I and W (kept), in
-  // forward time: their room, and how an action changes their numbers.
+  Ticks lag = 0;           // from its end until its message arrives
+  std::int64_t takes = 0;  // room taken at its start
+  std::int64_t frees = 0;  // room given back at its end
+  // In forward time a slot's activation is whole before I and kept between I
+  // and W. `size` and `kept` are its room in these states; adds_whole and
+  // adds_kept tell how an action changes the number in each.
   std::int64_t size = 0;
   std::int64_t kept = 0;
   int adds_whole = 0;
   int adds_kept = 0;
-  int filler = 0;  // the slot's kind that adds a whole one
+  int filler = 0;  // kind of this slot that adds a whole one
 };
 
 struct Directed {
@@ -45,20 +46,20 @@ struct Directed {
   int most_micros = 0;
   int actions = 0;
   std::int64_t room = 0;
-  std::vector<Kind> kinds;      // those of a worker stand together
-  std::vector<int> first_kind;  // [worker], and the end of the last one's
+  std::vector<Kind> kinds;      // grouped by worker
+  std::vector<int> first_kind;  // [worker], and the end of the last worker
   std::vector<Ticks> work;      // [worker]
-  std::vector<Ticks> release;   // [worker]: no action starts sooner
-  std::vector<Ticks> deadline;  // [worker]: the end of its window
+  std::vector<Ticks> release;   // [worker]: earliest start of any action
+  std::vector<Ticks> deadline;  // [worker]: end of its window
 
   [[nodiscard]] std::size_t at(int kind, int number) const {
     return static_cast<std::size_t>(kind) * most_micros + number;
   }
 };
 
-// Worker w has the window from its head to its target in `goal`. Backwards,
-// time 0 is the latest target.
-// REQUIRES: problem.holds_from == kF.
+// Makes the work of one direction. Worker w has the window from its head to its
+// target in `goal`. Backwards, time 0 is the latest target. REQUIRES:
+// problem.holds_from == kF.
 [[nodiscard]] Directed make_directed(const Problem& problem, const Goal& goal,
                                      Direction direction);
 

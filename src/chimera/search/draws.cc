@@ -10,7 +10,7 @@ namespace chimera::ordering {
 namespace {
 
 struct Draw {
-  bool is_timed = true;  // by `time`, else by `kind`
+  bool is_timed = true;  // true: rule `time`, false: rule `kind`
   TimeRule time;
   KindRule kind;
   // Share of the room that a slot may fill: `share` at the first stage, falling
@@ -79,8 +79,8 @@ class Drawing {
     return draw;
   }
 
-  // For steps that follow one another without a gap: forwards first, with
-  // exceptions, and weight gradients last.
+  // A draw for steps that follow one another without a gap: forwards mostly
+  // first, weight gradients last.
   static Draw in_windows(Random& random) {
     Draw draw;
     draw.time = {.pace = random.between(0.8, 1.1),

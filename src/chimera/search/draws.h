@@ -10,7 +10,7 @@ namespace chimera::ordering {
 struct DrawOptions {
   int draws = 0;
   Aim aim = Aim::kStep;
-  Ticks bound = 0;  // draws end when the pool is perfect at this bound
+  Ticks bound = 0;  // stops once the pool is perfect at this bound
 };
 
 void draw_orders(const Problem& problem, const DrawOptions& options,

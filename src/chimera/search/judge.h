@@ -9,19 +9,19 @@ namespace chimera::ordering {
 
 // The time by which orders are compared.
 enum class Aim {
-  kStep,    // makespan: one step by itself
-  kSteady,  // period: from step to step, with no barrier between
+  kStep,    // makespan of a single step
+  kSteady,  // time from step to step without a barrier
 };
 
 class Judge {
  public:
-  // `lowering.costs` is ignored. REQUIRES: `costs` outlives this.
+  // Ignores lowering.costs. REQUIRES: `costs` outlives this object.
   Judge(const Costs& costs, const LowerOptions& lowering, Aim aim);
 
-  // Keeps `order` if its time is shorter than the best so far. Of equals it
-  // keeps the one that suffers less when messages are slower over several
-  // steps, because no machine is as regular as its costs.
-  // REQUIRES: `order` is compute-only and validates clean.
+  // Keeps `order` if it is faster than the best so far. Among equals it keeps
+  // the one that suffers less when messages are slower over several steps,
+  // because no machine is as regular as its costs. REQUIRES: `order` is
+  // compute-only and validates clean.
   void see(const Schedule& order);
 
   [[nodiscard]] const Schedule& best() const { return best_; }
@@ -34,7 +34,7 @@ class Judge {
   Aim aim_;
   Schedule best_;
   double time_ = 0;
-  double delayed_ = 0;  // time of the best with delayed_costs_
+  double delayed_ = 0;  // time of the best order with delayed_costs_
 };
 
 }  // namespace chimera::ordering

@@ -8,7 +8,7 @@
 namespace chimera::ordering {
 namespace {
 
-// Weight of the mean lateness of workers beside that of the latest.
+// Weight of the workers' mean lateness relative to that of the latest worker.
 constexpr double kMeanCounts = 0.3;
 
 double mean_forward(const Problem& problem) {
@@ -99,11 +99,11 @@ Justifier::Mark Justifier::mark(const ExcessOf& excess_of) const {
 void Justifier::aim(int side, double noise, Random& random) {
   const Directed& directed = directed_[side];
   to_direction(directed, goal_.latest + now_.excess, now_.times, targets_);
-  // One pass in six has none.
+  // One pass in six has no noise.
   if (noise > 0 && !random.one_in(6)) shake(directed, noise, random);
 }
 
-// Adds noise to all targets, or more of it to those within a short time, of
+// Adds noise to all targets, or more noise to those within a short interval, of
 // all workers or of one.
 void Justifier::shake(const Directed& directed, double noise, Random& random) {
   const double share = random.between(0, 1);

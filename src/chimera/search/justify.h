@@ -1,8 +1,8 @@
 // Forward and backward justification: passes over the work alternate between
-// the two directions of time, each taking the start times of the last one as
-// its targets. Forward passes repair how a step begins, backward ones how it
-// ends. Noise on the targets and a rule of acceptance that cools down (as in
-// simulated annealing) let a run of passes leave dead ends.
+// the two directions of time, and each takes the start times of the last one as
+// its targets. Forward passes improve how a step begins, backward passes how it
+// ends. To leave dead ends, targets get noise, and worse orders are accepted
+// with a probability that falls, as in simulated annealing.
 #pragma once
 
 #include <array>
@@ -17,9 +17,9 @@ namespace chimera::ordering {
 // An order, and the times at which a pass played it.
 struct Played {
   Timetable times;
-  CodeLists lists;        // empty: `times` are only wishes
-  Ticks excess = kNever;  // the most by which a worker misses its window
-  double value = double(kNever);  // what a run minimises
+  CodeLists lists;                // empty: `times` are only wishes
+  Ticks excess = kNever;          // most by which a worker misses its window
+  double value = double(kNever);  // minimised by a run
 
   [[nodiscard]] bool is_better_than(const Played& other) const {
     return excess != other.excess ? excess < other.excess : value < other.value;
@@ -28,22 +28,23 @@ struct Played {
 
 struct RunOptions {
   int passes = 0;
-  int listed = 0;          // of those, the first ones that use the list rule
+  int listed = 0;          // how many passes at first use the list rule
   double noise = 0;        // deviation of targets, in mean forwards
   double temperature = 0;  // in mean forwards
 };
 
 class Justifier {
  public:
-  // `enough` is the excess at which a run ends. REQUIRES: problem.holds_from ==
-  // kF, problem.has_room(); `problem` and `goal` outlive this.
+  // A run ends once its excess is at most `enough`. REQUIRES:
+  // problem.holds_from == kF, problem.has_room(); `problem` and `goal` outlive
+  // this object.
   Justifier(const Problem& problem, const Goal& goal, Ticks enough);
 
-  // The best order on the way from `start`, or `start` itself.
+  // Runs passes from `start`. Returns the best order found, or `start` itself.
   [[nodiscard]] Played run(const Played& start, const RunOptions& options,
                            Random& random);
 
-  // `lists` as Replay plays them. REQUIRES: they play to their end.
+  // Plays `lists` with Replay. REQUIRES: they play to their end.
   [[nodiscard]] Played replayed(const CodeLists& lists) const;
 
   [[nodiscard]] std::int64_t passes_made() const { return passes_made_; }
@@ -65,7 +66,7 @@ class Justifier {
   const Goal& goal_;
   Ticks enough_;
   double forward_ = 0;  // mean time of a forward
-  // Forwards and backwards.
+  // [direction]
   std::array<Directed, 2> directed_;
   std::array<TimedPass, 2> passes_;
   Played now_;

@@ -41,7 +41,7 @@ class JustifySearch {
 
  private:
   static constexpr std::size_t kMost = 8;
-  // Starts in a row that find nothing better.
+  // Stop after this many starts in a row that found nothing better.
   static constexpr int kFailures = 10;
 
   [[nodiscard]] bool is_over(std::int64_t passes) const {
@@ -53,7 +53,7 @@ class JustifySearch {
     return std::pow(10.0, random_.between(low, high));
   }
 
-  // The better, the likelier.
+  // Draws one of the best orders, better ones more often.
   [[nodiscard]] const Played& one_of_the_best() {
     const int count = static_cast<int>(best_.size());
     const int first = random_.below(count);
@@ -68,7 +68,7 @@ class JustifySearch {
     begin_with({policy_.keys.begin(), policy_.keys.end()}, 2);
   }
 
-  // The first `listed` passes follow the list rule.
+  // Runs from `times`. The first `listed` passes follow the list rule.
   void begin_with(const Timetable& times, int listed) {
     if (is_over(options_.passes)) return;
     keep(justifier_.run({.times = times},
@@ -89,7 +89,7 @@ class JustifySearch {
   }
 
   void keep(Played played) {
-    if (played.lists.empty()) return;  // every pass has failed
+    if (played.lists.empty()) return;  // every pass failed
     for (const Played& known : best_) {
       if (known.lists == played.lists) return;
     }
@@ -126,7 +126,8 @@ Timetable stretched(const Problem& small, const Timetable& times,
     const int many = large.slots[slot_of(code)].micros;
     const Ticks pace = large.busiest() / std::max(1, large.most_micros);
     for (int number = 0; number < many; ++number) {
-      // The micro-batch of the small problem, and how many paces later.
+      // Takes the times of micro-batch `number - later` of the small problem
+      // and adds `later` paces.
       const int later = std::clamp(number - few / 2, 0, many - few);
       wishes[large.at(code, number)] =
           times[small.at(code, number - later)] + later * pace;

@@ -11,12 +11,12 @@ namespace chimera::ordering {
 
 struct JustifyOptions {
   std::int64_t passes = 0;  // the budget
-  // The search ends when no worker exceeds its window by more.
+  // The search ends once no worker exceeds its window by more than this.
   Ticks enough = 0;
 };
 
-// The best orders found, best first; at most eight. `seeds` are orders to start
-// from, `wishes` only the times at which actions might start.
+// Returns the best orders found, best first; at most eight. `seeds` are orders
+// to start from; `wishes` are only times at which actions might start.
 // REQUIRES: as Justifier; options.passes > 0; every seed plays to its end and
 // keeps the room.
 [[nodiscard]] std::vector<Played> search_by_justification(
@@ -24,7 +24,7 @@ struct JustifyOptions {
     const std::vector<CodeLists>& seeds, const std::vector<Timetable>& wishes,
     const JustifyOptions& options);
 
-// `times` of the problem `small`, stretched to `large`, which has more
+// Stretches `times` of the problem `small` to `large`, which has more
 // micro-batches on the same placement: the first half, the last half, and
 // between them micro-batches at the pace of the busiest worker.
 [[nodiscard]] Timetable stretched(const Problem& small, const Timetable& times,

@@ -29,7 +29,7 @@ const UniformTimes kCosts{
 std::vector<Work> works() {
   return {
       work_of({.scheme = "planned", .depth = 4, .micros = 8}, kCosts),
-      // Unfolded: pipes with 4 and 3 micro-batches.
+      // Not folded: the pipes have 4 and 3 micro-batches.
       work_of({.scheme = "planned", .depth = 4, .micros = 7}, kCosts),
       work_of({.scheme = "planned",
                .depth = 4,
@@ -42,8 +42,8 @@ std::vector<Work> works() {
   };
 }
 
-// Any list of a pass plays to its end, within the room, and no later than the
-// pass itself: a pass may idle where a replay does not.
+// Every list from a pass plays to its end, within the room, and no later than
+// the pass itself, since a pass may idle where a replay does not.
 TEST(Justify, PassesOfBothDirectionsLeaveOrdersThatPlay) {
   for (const Work& work : works()) {
     for (const Direction direction :
@@ -77,7 +77,8 @@ TEST(Justify, PassesOfBothDirectionsLeaveOrdersThatPlay) {
   }
 }
 
-// The target rule is no identity, so a run keeps its start as a candidate.
+// The target rule need not reproduce its start, so a run keeps its start as a
+// candidate.
 TEST(Justify, ARunNeverLosesItsStart) {
   const Work work = work_of({.scheme = "planned",
                              .depth = 8,
@@ -98,7 +99,7 @@ TEST(Justify, ARunNeverLosesItsStart) {
           start, {.passes = 20, .noise = 1, .temperature = 10}, random);
       EXPECT_LE(best.excess, start.excess);
       EXPECT_TRUE(keeps_room(work.problem, best.lists));
-      // Its times are those of its lists, or a backward pass's later ones.
+      // Its times are those of its lists, or later ones from a backward pass.
       EXPECT_LE(justifier.replayed(best.lists).excess, best.excess);
       ++tried;
     }

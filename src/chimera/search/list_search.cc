@@ -40,7 +40,8 @@ class ListSearch {
     CHIMERA_CHECK(now_.run(lists_, kNever), "a seed must play to its end");
     Ticks best = now_.span();
     energy_ = now_.energy();
-    // How much worse a move may be: the longest action, to leave dead ends.
+    // How much worse a move may be. One longest action is enough to leave dead
+    // ends.
     slack_ = problem_.dearest() * problem_.chunks;
     history_.assign(kHistory, energy_ + static_cast<double>(slack_));
     number_all();
@@ -74,7 +75,7 @@ class ListSearch {
     }
   }
 
-  // One of the latest workers; sometimes any late one.
+  // Draws one of the latest workers, sometimes any late one.
   int late_worker() {
     const int first = random_.below(problem_.workers);
     Ticks most = now_.excess(0);
@@ -101,8 +102,8 @@ class ListSearch {
            now_.start(worker, position);
   }
 
-  // The action through which the path enters the block: its first, or another
-  // that started the moment its input arrived.
+  // The action at which the path enters the block: its first action, or another
+  // that started exactly when its input arrived.
   int entry_of(const Block& block) {
     if (random_.one_in(2)) return block.first;
     for (int turn = 0; turn < 4; ++turn) {
@@ -144,24 +145,24 @@ class ListSearch {
     const int length = std::max(1, block.last - block.first);
     Move move{.worker = block.worker};
     switch (random_.below(5)) {
-      case 0:  // its last action earlier
+      case 0:  // moves the block's last action forward
         move.from = block.last;
         move.to = block.first + random_.below(length);
         break;
-      case 1:  // its first action later
+      case 1:  // moves its first action back
         move.from = block.first;
         move.to = block.first + random_.below(length) + 1;
         break;
-      case 2:  // something into the gap before it
+      case 2:  // moves an action into the gap before the block
         move.from =
             block.first + random_.below(std::min(size - block.first, 10));
         move.to = block.first - random_.below(3);
         break;
-      case 3:  // any of it, a little
+      case 3:  // moves any action of the block a little
         move.from = block.first + random_.below(block.last - block.first + 1);
         move.to = move.from + random_.below(17) - 8;
         break;
-      default:  // any of the worker's
+      default:  // moves any action of the worker a little
         move.from = random_.below(size);
         move.to = move.from + random_.below(17) - 8;
         break;
@@ -205,7 +206,7 @@ class ListSearch {
   Random random_;
   CodeLists& best_;
   CodeLists lists_;
-  Replay now_;  // of lists_
+  Replay now_;  // replay of lists_
   Replay trial_;
   double energy_ = 0;
   Ticks slack_ = 0;

@@ -1,6 +1,6 @@
 // Local search on complete lists: a move shifts one action within its worker's
-// list, and the lists are replayed. Moves are taken from the critical path;
-// late acceptance (Burke & Bykov, 2017) lets the search cross plateaus.
+// list, and the lists are replayed. Moves are taken from the critical path.
+// Late acceptance (Burke & Bykov, 2017) lets the search cross plateaus.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace chimera::ordering {
 struct ListSearchOptions {
   std::int64_t moves = 0;
   std::uint64_t seed = 0;
-  // The search ends at this span, because no shorter one exists.
+  // The search ends at this span, because no shorter one is possible.
   Ticks bound = 0;
 };
 

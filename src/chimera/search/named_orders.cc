@@ -6,7 +6,8 @@
 namespace chimera::ordering {
 namespace {
 
-// True if each pipe has as many micro-batches as if m went to m mod pipes.
+// True if each pipe has as many micro-batches as it would have if micro-batch m
+// went to pipe m mod pipes.
 bool is_dealt_evenly(const Schedule& order) {
   std::vector<int> micros(order.pipes(), 0);
   for (const ActionList& list : order.actions) {

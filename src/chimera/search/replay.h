@@ -23,15 +23,15 @@ struct Goal {
 
 class Replay {
  public:
-  // REQUIRES: `problem` and `goal` outlive this.
+  // REQUIRES: `problem` and `goal` outlive this object.
   Replay(const Problem& problem, const Goal& goal);
 
   // Returns false if the lists deadlock or their span exceeds `limit`. The
   // functions below describe the last call, provided that it returned true.
   [[nodiscard]] bool run(const CodeLists& lists, Ticks limit);
 
-  // `latest` plus how far the latest worker ends after its target; with one
-  // target for all, the makespan.
+  // goal.latest plus the lateness of the latest worker. With one target for all
+  // workers this is the makespan.
   [[nodiscard]] Ticks span() const { return span_; }
   // The value that a search minimises: the span, and to break ties the mean
   // lateness of workers and the mean start of forwards and input gradients.
@@ -42,8 +42,8 @@ class Replay {
   [[nodiscard]] Ticks start(int worker, int position) const {
     return start_[worker][position];
   }
-  // Arrival time of what the number-th action of `code` needs from another
-  // slot; kNone if it needs nothing.
+  // Arrival of the input that the `number`-th action of `code` takes from
+  // another slot; kNone if it takes none.
   [[nodiscard]] Ticks input_at(int code, int number) const;
 
   void swap(Replay& other);
@@ -55,7 +55,7 @@ class Replay {
 
   const Problem& problem_;
   const Goal& goal_;
-  std::vector<Ticks> done_;  // [Problem::at(code, number)] kNone: not yet
+  std::vector<Ticks> done_;  // [Problem::at(code, number)]; kNone: not yet
   std::vector<std::vector<Ticks>> start_;  // [worker][position]
   std::vector<int> count_;                 // [code]
   std::vector<int> position_;              // [worker]
@@ -63,7 +63,7 @@ class Replay {
   std::vector<Ticks> rest_;                // [worker] work left
   std::vector<Ticks> end_;                 // [worker] with its sums
   std::vector<Ticks> slot_end_;            // [slot] of its last W
-  std::vector<int> waiting_;               // workers that may go on
+  std::vector<int> waiting_;               // workers that may continue
   std::vector<bool> is_waiting_;           // [worker]
   double starts_ = 0;                      // sum over F and I
   Ticks span_ = kNever;

@@ -17,8 +17,8 @@ namespace chimera {
 namespace ordering {
 namespace {
 
-// Number of orders tried, fewer where an order has more actions: about a second
-// in all for D = 16, N = 64, and a few for the largest layouts.
+// Number of orders to try, fewer if an order has more actions: about a second
+// in all for D = 16, N = 64, and a few seconds for the largest layouts.
 struct Budget {
   int rules = 0;
   int draws = 0;
@@ -35,7 +35,7 @@ struct Budget {
     draws = times(4e6, 8000);
     judged = std::max(1, times(2e5, 12));
     moves = times(3e7, 200000);
-    // Deeper pipelines need more passes. Fewer than a thousand are no use.
+    // Deeper pipelines need more passes. Fewer than a thousand are useless.
     const double played = std::min(7e5 * std::pow(depth, 1.5), 1.1e8);
     passes = times(played, 20 * actions);
     if (static_cast<double>(passes) < 1000 * effort) passes = 0;
@@ -81,7 +81,7 @@ class OrderSearch {
     return judge_.best();
   }
 
-  // Whether pipes that need not mirror each other might give a better order.
+  // Whether pipes that do not mirror each other could give a better order.
   [[nodiscard]] bool might_unfold() const {
     constexpr double kFar = 1.05;
     constexpr int kSmall = 1000;  // actions
@@ -104,14 +104,15 @@ class OrderSearch {
     return options_.steady ? end_in_windows(problem) : end_by(problem, bound);
   }
 
-  // Bounds count the actions of lowered lists; every order has the same ones.
+  // Computes both bounds. They depend only on the set of actions, which is the
+  // same for every order.
   void find_bounds() {
     LowerOptions lowering = options_.lowering;
     lowering.costs = &costs_;
     const Schedule lowered = lower(schedule_, lowering);
     BoundOptions options;
     if (!options_.cap.bytes) options.cap = options_.cap.activations;
-    // Each cost is rounded to a tick.
+    // Every action may be rounded by up to one tick.
     const auto in_ticks = [this](double time) {
       return std::llround(time * problem_.ticks_per_time) + problem_.actions;
     };
@@ -145,7 +146,7 @@ class OrderSearch {
   void search() {
     const Goal goal = goal_of(problem_, bound_);
     const std::optional<CodeLists> named = best_named(goal);
-    // A long search gets stuck; a short one gets nowhere.
+    // A long search gets stuck, a short one does not get far.
     constexpr std::int64_t kEnough = 50000;
     const auto turns = std::max<std::int64_t>(1, budget_.moves / kEnough);
     for (std::int64_t turn = 0; turn < turns; ++turn) {
@@ -168,8 +169,8 @@ class OrderSearch {
     }
   }
 
-  // Times of an order for 2D micro-batches, stretched: with fewer of them the
-  // fill and the drain of a step are found sooner.
+  // Times of an order for 2D micro-batches, stretched. With fewer
+  // micro-batches, the fill and the drain of a step are found sooner.
   [[nodiscard]] std::vector<Timetable> from_fewer_micros() const {
     Schedule few = schedule_;
     few.micros = 2 * schedule_.depth;
@@ -199,8 +200,8 @@ class OrderSearch {
       if (!is_within_cap(order)) continue;
       order.scheme = schedule_.scheme;
       judge_.see(order);
-      // In a folded problem only one pipe of it is kept; its mirror image may
-      // be another order, or deadlock.
+      // A folded problem keeps only one pipe of the order. With its mirror
+      // image it may be another order, or deadlock.
       CodeLists lists = to_codes(problem_, order);
       if (keeps_room(problem_, lists) && replay.run(lists, span - 1)) {
         span = replay.span();
@@ -228,12 +229,12 @@ class OrderSearch {
     return true;
   }
 
-  // No judged time is below this.
+  // Lower bound of every judged time.
   [[nodiscard]] Ticks least() const {
     return options_.steady ? period_bound_ : bound_;
   }
 
-  // The excess over windows at which no order is better.
+  // An order is optimal once its excess over the windows is at most this.
   [[nodiscard]] Ticks enough() const {
     return options_.steady ? period_bound_ - problem_.busiest() : 0;
   }
@@ -262,7 +263,7 @@ class OrderSearch {
   ProblemOptions problem_options_;
   Problem problem_;
   Budget budget_;
-  Ticks bound_ = 0;  // on the makespan
+  Ticks bound_ = 0;  // lower bound of the makespan
   Ticks period_bound_ = 0;
   Pool pool_;
   Judge judge_;

@@ -22,7 +22,7 @@ struct Planned {
 
 double cap_of(const ScheduleSpec& spec) { return *resolve(spec)->cap; }
 
-// Plans, proves and plays.
+// Plans an order, validates it and simulates it.
 Planned plan_for(const ScheduleSpec& spec, const Costs& costs,
                  const LowerOptions& lowering = {}) {
   const double cap = cap_of(spec);
@@ -48,7 +48,7 @@ Planned plan(const ScheduleSpec& spec, const UniformTimes& times = {},
                   lowering);
 }
 
-// "two pipes linear, D=8": makespan equal to the bound for these N.
+// Expects the makespan to equal the bound for these N.
 void expect_bound_met(ScheduleSpec spec, int depth,
                       const std::vector<int>& micros) {
   spec.depth = depth;
@@ -109,15 +109,15 @@ TEST(PlannedRules, MeetTheBoundForOddAndSmallN) {
   for (size_t i = 0; i < any.size(); ++i) any[i] = static_cast<int>(i) + 1;
   for (const ScheduleSpec& spec : placements()) {
     for (const int depth : {2, 4, 6, 8}) {
-      // Four pipes on four workers with a cap of four: N = 4k+1 takes a unit
-      // more, and the exact solver says that it must.
+      // With four pipes on four workers and a cap of four, N = 4k+1 takes one
+      // unit more; an exact solver confirms that it must.
       if (spec.pipes == 4 && depth == 4) continue;
       expect_bound_met(spec, depth, any);
     }
   }
 }
 
-// The figures of the issue that started this: D = N = 8.
+// Known figures for D = N = 8.
 TEST(PlannedRules, EightWorkersEightMicroBatches) {
   const auto makespan = [](int pipes, Shape shape, int chunks) {
     return plan({.scheme = "planned",
@@ -161,8 +161,8 @@ TEST(PlanOrder, ASteadyOrderTradesTheStepForThePeriod) {
   EXPECT_LT(period(true), 0.97 * period(false));
 }
 
-// F, I, W and messages as measured on GPUs by others; the third row's bound is
-// out of reach.
+// F, I, W and messages as others measured them on GPUs. The bound of the third
+// row cannot be reached.
 TEST(PlanOrder, PeriodsComeCloseToTheirBound) {
   const UniformTimes times{.forward = 18.513,
                            .backward = 18.086 + 9.331,
@@ -190,7 +190,7 @@ TEST(PlanOrder, PeriodsComeCloseToTheirBound) {
   EXPECT_LE(bubble(2, Shape::kVee), 0.020);
 }
 
-// Found by an exact solver (tests/oracle/planned_test.py) to be the optimum.
+// An exact solver (tests/oracle/planned_test.py) found this optimum.
 TEST(PlanOrder, FindsTheOptimumWithMessageDelay) {
   const ScheduleSpec eight{.scheme = "planned", .depth = 8, .micros = 8};
   EXPECT_EQ(plan(eight, {.latency = 0.5}).simulation.makespan, 32.5);
@@ -218,8 +218,8 @@ std::vector<Schedule> schemes_on(const Schedule& planned) {
   return found;
 }
 
-// The simulator is asked, with gradient sums; peaks count from R where there is
-// recomputation.
+// Compared in the simulator, with gradient sums. With recomputation, peaks
+// count from R.
 TEST(PlanOrder, IsNeverSlowerThanANamedSchemeOnItsPlacement) {
   int compared = 0;
   for (ScheduleSpec spec : placements()) {
@@ -313,7 +313,7 @@ TEST(PlanOrder, AByteCapCountsWhatEachStageHolds) {
   const ScheduleSpec spec{.scheme = "planned", .depth = 4, .micros = 8};
   const Schedule first = make_schedule(spec).value();
   Costs costs = uniform_costs(first, {});
-  // A head whose activations weigh as much as three other stages'.
+  // The head's activations are as large as those of three other stages.
   for (StageCosts& stage : costs.stages) stage.activation_bytes = 100;
   costs.stages[3].activation_bytes = 300;
   const double room = 1000;
@@ -357,7 +357,8 @@ RC_GTEST_PROP(PlanOrderProperty, AnyPlacementAnyCosts, ()) {
   RC_ASSERT(planned.peak <= *spec.cap + 1e-9);
   const double makespan = planned.simulation.makespan;
   RC_ASSERT(makespan >= planned.simulation.bound * (1 - 1e-9));
-  // The same again: nothing depends on the clock, or on what came before.
+  // A second search gives the same order: nothing depends on the clock or on
+  // earlier calls.
   RC_ASSERT(plan_for(spec, costs, lowering).schedule == planned.schedule);
   LowerOptions with_costs = lowering;
   with_costs.costs = &costs;

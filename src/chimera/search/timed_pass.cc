@@ -71,7 +71,8 @@ bool TimedPass::look(int worker, Ticks now) {
   return true;
 }
 
-// Fills ready_, expected_ and next_arrival_.
+// Divides the worker's next actions into ready_ and expected_, and sets
+// next_arrival_.
 void TimedPass::sort_out(int worker, Ticks now) {
   ready_.clear();
   expected_.clear();
@@ -139,8 +140,8 @@ int TimedPass::choose_by_list(Ticks now) const {
   return chosen;
 }
 
-// Starts the ready action of the lowest target over all workers, which all
-// wait for one another's targets.
+// Called when all workers wait for one another's targets. Starts the ready
+// action with the lowest target of all workers.
 bool TimedPass::force(Ticks now) {
   Ready first{kNever, kNone};
   for (int worker = 0; worker < directed_.workers; ++worker) {
@@ -203,7 +204,7 @@ bool TimedPass::has_room(const Kind& kind) const {
          directed_.room;
 }
 
-// What the slot holds once an action of `kind` has ended.
+// What the slot holds after an action of `kind` has ended.
 TimedPass::Held TimedPass::held_after(const Kind& kind) const {
   Held held = held_[kind.slot];
   held.whole += kind.adds_whole;

@@ -33,8 +33,9 @@ double one_micro(const Schedule& schedule, const Costs& costs, int pipe) {
   return time;
 }
 
-// [worker]: the least time after its last weight gradient: sum and update of
-// that stage, minimised over its stages because any may be last.
+// [worker]: the least time after its last weight gradient. It is the sum and
+// update of that stage, minimised over the worker's stages because any may be
+// last.
 std::vector<double> shortest_tails(const Schedule& schedule,
                                    const Costs& costs) {
   std::vector<double> sums(schedule.stages(), 0);

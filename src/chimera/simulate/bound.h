@@ -21,8 +21,8 @@ namespace chimera {
 // gradient of half a micro-batch (backward halving).
 struct BoundOptions {
   int steps = 1;
-  // Processors that all workers of all copies share: their total work divided
-  // by this number is another lower bound. 0 = one for each worker.
+  // Number of processors that all workers of all copies share; 0 = one for each
+  // worker. Total work divided by this number is another lower bound.
   int cores = 0;
   // The most activations a worker may hold, in D-ths of the model; absent: no
   // limit.

@@ -43,7 +43,7 @@ double bubble_of(const ScheduleSpec& spec, const Times& times) {
   return 1 - work / bound_of(spec, times);
 }
 
-// Expected values from an independent program, for measured costs.
+// The expected values come from an independent program, for measured costs.
 TEST(PeriodBound, EqualsTheValuesOfAnIndependentProgram) {
   struct Row {
     int depth;
@@ -66,7 +66,7 @@ TEST(PeriodBound, EqualsTheValuesOfAnIndependentProgram) {
   EXPECT_NEAR(bubble_of(one, {18.513, 18.086, 9.331, 0.626}), 0.0784, 5e-5);
 }
 
-// Periods that an exact solver proved optimal; for two vees it found 183, so
+// Periods that an exact solver proved optimal. For two vees it found 183, so
 // the bound is not tight there.
 TEST(PeriodBound, IsWhatAnExactSolverFindsOnFourWorkers) {
   ScheduleSpec spec{.depth = 4, .micros = 8, .pipes = 2};
@@ -94,7 +94,8 @@ TEST(PeriodBound, IsTheWorkWhereTheCapIsLargeEnough) {
 // The longest time of any worker from its first forward to its first forward of
 // the last step.
 double time_of_steps(const Trace& trace) {
-  std::map<int, std::pair<double, double>> first;  // [worker]: of both steps
+  // [worker]: start in the first and last step.
+  std::map<int, std::pair<double, double>> first;
   for (const Event& event : trace.events) {
     if (event.action.op != Op::kF) continue;
     const auto entry = first.try_emplace(event.worker, 1e300, 1e300).first;

@@ -55,8 +55,8 @@ struct Simulation {
   double bound = 0;
   double bubble_ratio = 0;  // 1 - sum(busy) / (workers * makespan)
   // The cost of one more step: the time between the ends of the last two steps.
-  // In an asynchronous schedule, of the last two that end before it starts to
-  // drain, if there are as many. Equal to makespan with one step.
+  // For an asynchronous schedule these are the last two that end before it
+  // starts to drain, if there are two. With one step it equals makespan.
   double period = 0;
   // With several steps: the lower bound on the period; see period_bound.h.
   double period_bound = 0;

@@ -174,8 +174,8 @@ TEST(Simulate, GatedUpdatesWaitForTheVote) {
   EXPECT_EQ(gated, open + 2 * 2 * 0.25);
 }
 
-// A late vote is known before the forwards that it waits behind have run, and
-// costs nothing, where updates that wait cost zb-v the overlap of its steps.
+// A late vote is known before the forwards that precede V have run, so it costs
+// nothing. Updates that wait for the vote cost zb-v the overlap of its steps.
 TEST(Simulate, ALateVoteCostsNothing) {
   for (const Scheme& scheme : schemes()) {
     if (!scheme.is_synchronous()) continue;
@@ -193,7 +193,8 @@ TEST(Simulate, ALateVoteCostsNothing) {
   }
 }
 
-// Two copies of one worker, whose vote takes longer than its one forward.
+// Two copies of one worker. Their vote takes longer than the one forward before
+// V.
 TEST(Simulate, WhatFollowsALateVoteWaitsForIt) {
   const Schedule schedule =
       make({.scheme = "gpipe", .depth = 1, .micros = 1, .width = 2});

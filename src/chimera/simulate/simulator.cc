@@ -166,8 +166,8 @@ bool Simulator::update_ready(int worker, const Action& action, int step,
     if (!wait_for(sum, worker)) return false;
     ready.after(sum.at, sum.event);
   }
-  // An update waits for the vote only if N stands before it in the list and V
-  // does not wait for it later.
+  // An update waits for the vote only if N stands before it and there is no V,
+  // which would wait instead.
   if (is_vote_late_) return true;
   if (vote_position_[worker] > workers_[worker].position) return true;
   Vote& vote = votes_[step];
@@ -181,7 +181,7 @@ bool Simulator::input_ready(int worker, const Action& action, int step,
   const size_t needed = index_.needed_by(action);
   if (needed == MicroIndex::kNothing) return true;
   const int source = action.op == Op::kF ? action.stage - 1 : action.stage + 1;
-  // The same worker's list has produced the input already.
+  // The worker's own list has produced the input already.
   if (schedule_.placement.worker(action.pipe, source) == worker) return true;
   MessageArrival& message = messages_[made_index(needed, step)];
   if (message.at < 0) {
@@ -243,8 +243,8 @@ void Simulator::finish(int worker) {
 
 double Simulator::period(const std::vector<double>& step_end) const {
   if (options_.steps == 1) return result_.makespan;
-  // Rounds after the last forwards only drain: steps that end in them are
-  // shorter.
+  // Rounds after the last forwards only drain the pipeline. Steps that end in
+  // them are shorter, so they do not count.
   const int drained = rounds_ - options_.steps;
   const int last = std::max(1, options_.steps - 1 - drained);
   return step_end[last] - step_end[last - 1];
@@ -320,8 +320,8 @@ double expected_makespan(const Schedule& schedule, const Costs& costs,
     spans.push_back(simulate(schedule, costs, play).makespan);
   }
   const double mean = slowest_of(spans, 1);
-  // Copies wait for each other after every step, and single steps vary more
-  // (relative to their mean) than sums of steps: by sqrt(steps).
+  // Copies wait for each other after every step. Relative to its mean, a single
+  // step varies more than a sum of steps, by sqrt(steps).
   const double waiting = (slowest_of(spans, schedule.width) - mean) *
                          std::sqrt(double(options.steps));
   play.jitter = 0;

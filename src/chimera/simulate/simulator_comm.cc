@@ -121,8 +121,8 @@ void Simulator::finish_vote(Vote& vote, const Action& action, int step) {
   announce(vote.done, end, event);
 }
 
-// What follows V has waited for the vote. That the vote asks for other updates
-// is rare and is not simulated.
+// Everything after V waits for the vote. The rare case that a vote asks for
+// other updates is not simulated.
 bool Simulator::read_vote(int worker, int step) {
   Arrival& vote = votes_[step].done;
   if (!wait_for(vote, worker)) return false;

@@ -44,10 +44,10 @@ struct ListedOrder {
   Ticks lateness = kNever;
 };
 
-// Reuses its tables from run to run.
+// Keeps its tables from run to run.
 class ListScheduler {
  public:
-  // REQUIRES: problem.has_room(); `problem` outlives this.
+  // REQUIRES: problem.has_room(); `problem` outlives this object.
   explicit ListScheduler(const Problem& problem);
 
   // Fills `order` by `policy`. Complexity: actions times the logarithm of the

@@ -9,7 +9,7 @@
 namespace chimera::ordering {
 namespace {
 
-// Ticks of the most expensive action, in layouts of usual size: halves, thirds,
+// Ticks of the most expensive action in layouts of usual size. Halves, thirds,
 // fifths, ... of it are whole numbers.
 constexpr double kDearest = 720720.0 * (1 << 20);
 

@@ -26,7 +26,6 @@ Scheme gpipe() {
           .makespan = "(N+D-1)(F+B)",
           .peak = "N",
           .weights = "1",
-          .refuse = any_layout,
           .place = one_way,
           .order = order};
 }

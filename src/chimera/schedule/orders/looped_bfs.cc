@@ -40,7 +40,6 @@ Scheme looped_bfs() {
           .chunks = 2,
           .shape = Shape::kLoop,
           .any_chunks = true,
-          .refuse = any_layout,
           .place = one_way,
           .order = order};
 }

@@ -36,7 +36,6 @@ Scheme one_f_one_b() {
           .makespan = "(N+D-1)(F+B)",
           .peak = "min(N, D-w) on worker w",
           .weights = "1",
-          .refuse = any_layout,
           .place = one_way,
           .order = order};
 }

@@ -81,7 +81,7 @@ class PulledSlots {
   [[nodiscard]] std::vector<Event> pattern() const {
     std::vector<Event> events;
     int slot = 0;
-    // Backwards wait for three slots after every third, for the forwards of
+    // After every third worker, backwards leave three slots to the forwards of
     // other micro-batches.
     int backwards = (3 - (D_ + 2) % 3) % 3;
     for (int pass = 0; pass < kPasses; ++pass) {
@@ -105,8 +105,8 @@ class PulledSlots {
     const auto [_, r, pass, micro] = event;
     starts_[r][micro][pass] = slot;
     for (int i = 0; i < slots_of(pass); ++i) taken_[r][slot + i] = sign > 0;
-    // What a backward releases is free in its last slot, since a forward can
-    // only follow it.
+    // A backward frees its activation in its last slot, because only a forward
+    // that follows it can need the room.
     const int from = is_forward(pass) ? slot : slot + 1;
     const int change = is_forward(pass) ? sign : -sign;
     for (int at = from; at < static_cast<int>(held_[r].size()); ++at) {
@@ -114,7 +114,7 @@ class PulledSlots {
     }
   }
 
-  // The slot to which the pass is pulled.
+  // Finds the slot to which the pass is pulled.
   [[nodiscard]] int earliest(const Event& event) const {
     const auto [slot, r, pass, micro] = event;
     int from = inputs_end(event);
@@ -131,8 +131,8 @@ class PulledSlots {
     return slot;
   }
 
-  // The first slot after what the pass must follow: its inputs and the same
-  // pass of the micro-batch before.
+  // The first slot after everything that the pass must follow: its inputs and
+  // the same pass of the previous micro-batch.
   [[nodiscard]] int inputs_end(const Event& event) const {
     const auto [_, r, pass, micro] = event;
     int end = 0;
@@ -168,7 +168,6 @@ Scheme one_f_one_b_vee() {
           .weights = "1",
           .chunks = 2,
           .shape = Shape::kVee,
-          .refuse = any_layout,
           .place = one_way,
           .order = [](const Layout& layout, const Placement&) {
             return PulledSlots(layout).lists();

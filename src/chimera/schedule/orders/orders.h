@@ -33,8 +33,6 @@ namespace chimera {
   return {.op = op, .pipe = pipe, .stage = stage, .micro = micro};
 }
 
-[[nodiscard]] inline Diagnostics any_layout(const Layout&) { return {}; }
-
 // Refusals, each with the nearest legal values as hint.
 [[nodiscard]] Diagnostic needs_depth_multiple(const Layout& layout, int factor);
 // No diagnostic if opposite() can place 2f pipes: f divides D/2 (f = 1: any D).

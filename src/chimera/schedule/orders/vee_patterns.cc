@@ -147,8 +147,9 @@ class VeeSlots {
     return events;
   }
 
-  // Pulls the passes of the cool-down (after the last F1 of worker 0) and, if
-  // asked, of the warm-up (before its first I1) into earlier free slots.
+  // Pulls the passes of the cool-down (after the last F1 of worker 0) into
+  // earlier free slots, and if `warm_up` also those of the warm-up (before its
+  // first I1).
   void pull(bool warm_up) {
     int limit = 0;
     for (const Row& row : rows_) limit = std::max(limit, row.peak());
@@ -260,7 +261,6 @@ Scheme scheme_of(std::string_view name, std::string_view summary,
       .weights = "1",
       .chunks = 2,
       .shape = Shape::kVee,
-      .refuse = any_layout,
       .place = one_way,
       .order = order};
 }

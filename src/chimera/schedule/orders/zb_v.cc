@@ -90,7 +90,6 @@ Scheme zb_v() {
           .weights = "1",
           .chunks = 2,
           .shape = Shape::kVee,
-          .refuse = any_layout,
           .place = one_way,
           .order = order};
 }

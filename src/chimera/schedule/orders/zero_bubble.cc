@@ -8,9 +8,9 @@
 namespace chimera {
 namespace {
 
-// `warmup` forwards, then F and I alternate. Once more than `deferred` I's are
-// done, each I is followed by the oldest weight gradient, which leaves
-// `deferred` of them for the end.
+// A worker's order: `warmup` forwards, then F and I alternate. Once more than
+// `deferred` I's are done, each I is followed by the oldest weight gradient,
+// which leaves `deferred` of them for the end.
 struct Rank {
   int stage;
   int warmup;
@@ -80,7 +80,6 @@ Scheme zb_h1() {
           .makespan = "3N+D-1 for N >= D, F=I=W=1",
           .peak = "D on every worker for N >= D",
           .weights = "1",
-          .refuse = any_layout,
           .place = one_way,
           .order = order_h1};
 }
