@@ -23,7 +23,7 @@ struct CheckCommand {
   int run(Values& values) const;
 };
 
-// The action with its neighbours in the list, marked.
+// Shows the action with its neighbours in the list, marked.
 std::string marked(const Schedule& schedule, const Violation& violation) {
   constexpr int kAround = 4;
   const ActionList& list = schedule.actions[violation.worker];

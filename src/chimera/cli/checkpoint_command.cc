@@ -1,4 +1,5 @@
-// chimera checkpoint: what a run has saved, and whether every byte is sound.
+// chimera checkpoint: lists the checkpoints of a run and whether they are
+// intact.
 #include <fmt/format.h>
 
 #include <iostream>
@@ -24,7 +25,7 @@ struct Row {
   CheckpointEntry entry;
   std::int64_t bytes = 0;
   std::int64_t samples = 0;
-  Diagnostics errors;  // empty: sound, as far as was looked
+  Diagnostics errors;  // empty: no damage found
 };
 
 Row look_at(const CheckpointEntry& entry, bool verify) {

@@ -87,10 +87,10 @@ int Command::run(int argc, char** argv) {
   }
   set_mistakes_aside(words);
   try {
-    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    std::reverse(words.begin(), words.end());  // CLI11 takes them in reverse
     app_->parse(words);
   } catch (const CLI::ParseError& error) {
-    // Help and version come this way too, with code 0.
+    // CLI11 reports --help and --version as errors with code 0.
     if (error.get_exit_code() == 0) return app_->exit(error);
     return print_errors({{.code = "E401", .found = error.what()}});
   }

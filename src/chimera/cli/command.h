@@ -1,8 +1,9 @@
 // A command of the program: its flags, its help and its work. Flags are kept as
-// typed; the work reads them through Values, so that everything that is wrong
-// is said at once.
+// typed; the work reads them through Values, so that all mistakes are reported
+// at once.
 //
-// CLI11 stays behind this: a file that includes it compiles all of its parser.
+// CLI11 is hidden behind this header, because every file that includes it
+// compiles its whole parser.
 #pragma once
 
 #include <functional>
@@ -20,38 +21,40 @@ namespace chimera {
 
 class Command {
  public:
-  // The program itself, of which all others are parts.
+  // The program itself, to which all commands are added.
   Command(const std::string& name, const std::string& help,
           const std::string& version);
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
   ~Command();
 
-  // Lives as long as this one, which needs to be called with one of them.
+  // Adds a subcommand, which lives as long as this one. A command with
+  // subcommands must be called with one of them.
   Command& add_command(const std::string& name, const std::string& help);
 
-  // `names` as in "-o,--output"; without dashes, a word that stands by itself.
-  // What is filled must outlive the program.
+  // Adds a flag. `names` as in "-o,--output"; without dashes it is a positional
+  // argument. REQUIRES: `value` outlives the program.
   void add_value(const std::string& names, std::string& value,
                  const std::string& help, const std::string& type,
                  const std::string& group = "");
-  // May be given often.
+  // Adds a flag that may be given several times.
   void add_values(const std::string& names, std::vector<std::string>& values,
                   const std::string& help, const std::string& type);
   void add_switch(const std::string& names, bool& value,
                   const std::string& help, const std::string& group = "");
   void set_footer(const std::string& text);
 
-  // What the command does; gives its exit code. `values` already knows of every
-  // word that the command does not understand.
+  // Sets the function that does the command's work and returns its exit code.
+  // `values` already holds a mistake for every word that the command does not
+  // understand.
   void set_work(const std::function<int(Values& values)>& work);
 
-  // Parses, and does the work of the command that was called. `help COMMAND`
-  // is the same as `COMMAND --help`.
+  // Parses the command line and does the work of the command that was called.
+  // `help COMMAND` is the same as `COMMAND --help`.
   int run(int argc, char** argv);
 
   [[nodiscard]] std::string name() const;
-  [[nodiscard]] std::vector<std::string> flags() const;  // long ones
+  [[nodiscard]] std::vector<std::string> flags() const;  // long flags only
   [[nodiscard]] const std::vector<std::unique_ptr<Command>>& commands() const {
     return commands_;
   }
@@ -61,8 +64,8 @@ class Command {
 
   [[nodiscard]] Command* find_command(const std::string& name) const;
   [[nodiscard]] int unknown_command(const std::string& word) const;
-  // Removes from `words` the flags that the command they call does not have,
-  // each with its value, and those that lack one. The command remembers both as
+  // Removes from `words` the flags that the called command does not have, each
+  // with its value, and flags without their value. The command records both as
   // mistakes.
   void set_mistakes_aside(std::vector<std::string>& words);
   void refuse_flag(const std::string& flag);
@@ -70,7 +73,7 @@ class Command {
 
   std::shared_ptr<CLI::App> app_;
   Diagnostics mistakes_;
-  std::shared_ptr<int> exit_code_;  // of the program
+  std::shared_ptr<int> exit_code_;  // exit code of the program
   std::vector<std::unique_ptr<Command>> commands_;
 };
 

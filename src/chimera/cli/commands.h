@@ -1,4 +1,4 @@
-// One function per subcommand, each in its own file: it adds itself to the
+// One function per subcommand, each in its own file. It adds its command to the
 // program.
 #pragma once
 
@@ -18,7 +18,7 @@ void add_tokenize_command(Command& program);
 void add_init_command(Command& program);
 void add_completion_command(Command& program);
 
-// In run_commands.cc: these need libtorch.
+// Defined in run_commands.cc: these commands need libtorch.
 void add_train_command(Command& program);
 void add_verify_command(Command& program);
 void add_export_command(Command& program);

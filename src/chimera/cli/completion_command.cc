@@ -1,5 +1,5 @@
-// chimera completion: a completion script for the user's shell, written by
-// walking the command tree, so that it cannot fall behind.
+// chimera completion: prints a completion script for the user's shell. It is
+// generated from the command tree, so it is always up to date.
 #include <memory>
 
 #include "chimera/base/exit_codes.h"
@@ -14,7 +14,7 @@
 namespace chimera {
 namespace {
 
-// What may follow a flag, for those that take one of a few words.
+// The words that a flag accepts, if it accepts only a few.
 std::string values_of(const std::string& command, const std::string& flag) {
   const auto words = [](Names names) {
     return join({names.begin(), names.end()}, " ");
@@ -33,7 +33,7 @@ std::string values_of(const std::string& command, const std::string& flag) {
   return "text json";
 }
 
-// The words that may stand free after a subcommand.
+// The words that a subcommand accepts as positional argument.
 std::string words_of(const std::string& command) {
   if (command == "schedule" || command == "simulate") {
     return join(scheme_names(), " ");

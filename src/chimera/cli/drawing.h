@@ -1,4 +1,4 @@
-// A simulated schedule as a picture with its headline.
+// Draws a simulated schedule with its headline.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 namespace chimera {
 
 struct DrawOptions {
-  bool svg = false;      // else text
-  bool to_file = false;  // else fitted to the terminal, if stdout is one
+  bool svg = false;      // false: text
+  bool to_file = false;  // false: fitted to the terminal, if there is one
 };
 
-// "chimera, D=4, N=4, 2 pipes: makespan 16, bubble 25.0 %".
+// Example: "chimera, D=4, N=4, 2 pipes: makespan 16, bubble 25.0 %".
 [[nodiscard]] std::string headline(const Schedule& schedule,
                                    const Simulation& simulation);
 

@@ -128,7 +128,7 @@ ScheduleRequest read_lowering(const ScheduleFlags& flags, Values& values) {
   return request;
 }
 
-// Mistakes in `spec` that do not come from a number that stands in for a
+// Returns the mistakes in `spec`, except those caused by the stand-in for a
 // missing depth or number of micro-batches.
 Diagnostics refuse_rest(const ScheduleSpec& spec) {
   Diagnostics errors;

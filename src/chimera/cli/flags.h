@@ -1,4 +1,4 @@
-// The flags that `schedule` and `simulate` share.
+// The flags that `schedule` and `simulate` have in common.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,8 @@
 
 namespace chimera {
 
-// As typed; empty = not given. A schedule comes from a scheme and its flags or
-// from a file.
+// Flags as typed; empty = not given. A schedule comes either from a scheme and
+// its flags or from a file.
 struct ScheduleFlags {
   std::string scheme, depth, micros, pipes, scale, chunks, shape, cap, width,
       sync, effort;
@@ -22,14 +22,14 @@ struct ScheduleFlags {
   std::string file;
 
   void add_to(Command& command);
-  // Whether a scheme or a flag of its layout is given.
+  // True if a scheme or a flag of its layout was given.
   [[nodiscard]] bool any_given() const;
-  // Whether a flag that says how to lower is given.
+  // True if a flag that controls lowering was given.
   [[nodiscard]] bool has_lowering() const {
     return recompute || tied || !sync.empty();
   }
-  // The same with the name of a file (a.sched, ./a, - for standard input) where
-  // the scheme was expected moved to `file`.
+  // A copy in which a file name given as the scheme (a.sched, ./a, - for
+  // standard input) is moved to `file`.
   [[nodiscard]] ScheduleFlags with_file() const;
 };
 
@@ -41,40 +41,42 @@ struct TimeFlags {
   [[nodiscard]] bool any_given() const;
 };
 
-// How a schedule is to be made and lowered.
+// The schedule to make, and how to lower it.
 struct ScheduleRequest {
   ScheduleSpec spec;
   LowerOptions lowering;
   std::optional<double> cap;
-  double effort = 1;  // of planned orders, as in SearchOptions
+  double effort = 1;  // of the search, as in SearchOptions
 };
 
 [[nodiscard]] ScheduleRequest read_request(const ScheduleFlags& flags,
                                            Values& values);
 
-// The schedule, its order planned for `costs` if the scheme plans it.
+// A schedule. If the scheme plans its order, it is planned for `costs`.
 struct MadeSchedule {
   Schedule schedule;
   Costs costs;
-  // What its workers may hold; absent if nothing limits them.
+  // The most that a worker may hold; empty: no limit.
   std::optional<double> cap;
 };
 using CostsOf = std::function<Costs(const Schedule& schedule)>;
-// `steps` says what for: one step by itself, or many without a barrier.
-// REQUIRES: read_request() found nothing wrong.
+// Makes the schedule. `steps` decides what it is planned for: one step by
+// itself, or many without a barrier. REQUIRES: read_request() found no
+// mistakes.
 [[nodiscard]] MadeSchedule make_requested(const ScheduleRequest& request,
                                           const CostsOf& costs_of,
                                           int steps = 1);
 
-// For a schedule that comes from a file: only says how to lower it, and is
-// refused if flags of a layout are given too.
+// The request for a schedule from a file: it only controls lowering. Flags of a
+// layout are mistakes.
 [[nodiscard]] ScheduleRequest read_file_request(const ScheduleFlags& flags,
                                                 Values& values);
 
-// The schedule in `flags.file`, proven; or everything that is wrong with it.
+// Reads and proves the schedule in `flags.file`, or returns all its errors.
 [[nodiscard]] Result<Schedule> read_schedule_file(const ScheduleFlags& flags);
 
-// Lowered (unless it is already), proven, and held against the cap.
+// Lowers the schedule unless it is lowered, proves it, and checks it against
+// the cap.
 [[nodiscard]] Result<Schedule> lower_requested(const Schedule& schedule,
                                                const ScheduleRequest& request,
                                                const Costs& costs);

@@ -1,5 +1,5 @@
-// chimera init: writes the files that a run elsewhere begins with. So far a
-// batch script for SLURM, from the run.toml that it is to train.
+// chimera init: writes the files with which a run on another machine begins. So
+// far this is a batch script for SLURM, made from the run.toml to train.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As typed; empty = not given.
+// Flags as typed; empty = not given.
 struct InitCommand {
   std::string what, config, output, nodes, time, partition, account, signal_s;
   std::vector<std::string> overrides;
@@ -32,7 +32,7 @@ struct InitCommand {
 
 int at_least_one(const std::string& flag, const std::string& text, int absent,
                  Values& values) {
-  constexpr int kMost = 65535;  // what SLURM keeps a signal's time in
+  constexpr int kMost = 65535;  // SLURM stores a signal's time in 16 bits
   const std::optional<int> given = values.integer(flag, text);
   if (!given || (*given >= 1 && *given <= kMost)) return given.value_or(absent);
   values.refuse({.code = "E403",
@@ -71,7 +71,8 @@ void InitCommand::read_flags(SlurmJob& job, Values& values) const {
   }
 }
 
-// The nodes that `tasks` can be dealt to evenly, next to those asked for.
+// Names the node counts nearest to `nodes` over which `tasks` can be divided
+// evenly.
 std::string near_divisors(int tasks, int nodes) {
   int below = std::min(nodes, tasks);
   while (tasks % below != 0) --below;
@@ -91,7 +92,7 @@ void check_nodes(const SlurmJob& job, Values& values) {
                  .hint = near_divisors(job.tasks, job.nodes)});
 }
 
-// The job is called as the file is: a/bert 48.toml gives bert_48.
+// The job is named after the file: a/bert 48.toml gives bert_48.
 std::string job_name(const std::string& config) {
   std::string name = fs::path(config).stem().string();
   for (char& c : name) {
@@ -136,8 +137,8 @@ void InitCommand::read_run(SlurmJob& job, Values& values) const {
                              "starts one process a worker",
                    .hint = "leave it out"});
   }
-  // What a Hugging Face directory says about ties is checked by the run. An
-  // emulated model has none.
+  // For a Hugging Face directory the run itself checks whether embeddings are
+  // tied. An emulated model has none.
   std::optional<bool> tied = run->model.tie_embeddings;
   if (run->model.init.empty()) tied = tied.value_or(false);
   const Result<Schedule> schedule = make_run_schedule(*run, {.tied = tied});
@@ -146,7 +147,7 @@ void InitCommand::read_run(SlurmJob& job, Values& values) const {
   check_nodes(job, values);
 }
 
-// As chmod +x does: whoever may read it may run it.
+// Like chmod +x: everyone who may read the file may run it.
 void make_executable(const std::string& path) {
   if (!fs::is_regular_file(path)) return;
   const fs::perms readable =

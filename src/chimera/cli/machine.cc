@@ -72,7 +72,7 @@ Diagnostics Machine::refuse(const Schedule& schedule) const {
   if (!is_emulated()) {
     const int layers = num_layers(shape_of(config_.model));
     const std::vector<int>& cut = config_.schedule.cut;
-    // A cut of another number of stages is for another schedule.
+    // A cut into another number of stages was meant for another schedule.
     return check_cut(
         static_cast<int>(cut.size()) == stages ? cut : std::vector<int>(),
         stages, layers);

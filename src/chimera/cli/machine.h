@@ -1,5 +1,5 @@
-// A model on a machine, as `simulate --model --profile` asks for it: what a
-// schedule costs there, in seconds and bytes.
+// The model and machine of `simulate --model --profile`: what a schedule costs
+// there, in seconds and bytes.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace chimera {
 
-// As typed; empty = not given.
+// Flags as typed; empty = not given.
 struct MachineFlags {
   std::string model, profile, micro_batch;
 
@@ -26,23 +26,24 @@ struct MachineFlags {
 
 class Machine {
  public:
-  // What is wrong goes to `values`; the rest is only for when nothing was.
+  // Records mistakes in `values`. The other functions REQUIRE that there were
+  // none.
   Machine(const MachineFlags& flags, Values& values);
 
-  // The schedule that the run.toml asks for, lowered as a run does it.
+  // The schedule of the run.toml, lowered as a run lowers it.
   [[nodiscard]] Result<Schedule> own_schedule() const;
-  // Whether the ends of a synchronous schedule share a weight.
+  // Whether the first and last stage of a synchronous schedule share a weight.
   [[nodiscard]] bool is_tied() const;
-  // Why the model cannot be cut like this; empty: it can.
+  // Reasons why the model cannot be cut for this schedule; empty if it can.
   [[nodiscard]] Diagnostics refuse(const Schedule& schedule) const;
 
-  // REQUIRES: refuse() had nothing.
+  // REQUIRES: refuse() returned nothing.
   [[nodiscard]] Costs costs(const Schedule& schedule) const;
   // [worker]; empty for an emulated model.
   [[nodiscard]] std::vector<double> peak_bytes(const Schedule& lowered) const;
-  // Memory of one worker by the profile; 0 = not known.
+  // Memory of one worker by the profile; 0 = unknown.
   [[nodiscard]] double memory_bytes() const { return profile_.memory_bytes; }
-  // Processors and how they disturb each other, where the profile says so.
+  // Sets the shared cores and their contention, if the profile has them.
   void describe_host(SimulateOptions& options) const;
 
  private:

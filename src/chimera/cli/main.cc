@@ -1,5 +1,5 @@
-// chimera: one binary, one file per subcommand. This is the one place where
-// what went wrong becomes an exit code.
+// chimera: one binary, one file per subcommand. Failures become exit codes here
+// and nowhere else.
 #include <filesystem>
 #include <iostream>
 #include <new>

@@ -1,5 +1,5 @@
-// --model and --profile: which model, on which machine. `plan` and `simulate`
-// share them.
+// --model and --profile, the flags for model and machine that `plan` and
+// `simulate` share.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@ namespace chimera {
 
 inline constexpr const char* kDefaultProfile = "p100";
 
-// A run.toml or a preset. What is wrong goes to `values`, and something legal
-// comes back then.
+// Reads a run.toml or a preset. Records mistakes in `values` and returns a
+// legal stand-in in that case.
 [[nodiscard]] RunConfig read_model(const std::string& name, Values& values);
 
-// The same of a profile.toml or a built-in profile; empty: kDefaultProfile.
+// The same for a profile.toml or a built-in profile; empty: kDefaultProfile.
 [[nodiscard]] Profile read_profile(const std::string& name, Values& values);
 
 }  // namespace chimera

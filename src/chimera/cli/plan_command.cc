@@ -1,4 +1,4 @@
-// chimera plan: the fastest way to train a model on so many workers.
+// chimera plan: finds the fastest way to train a model on a number of workers.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -22,7 +22,7 @@
 namespace chimera {
 namespace {
 
-// As typed; empty = not given.
+// Flags as typed; empty = not given.
 struct PlanCommand {
   std::string model, workers, batch, memory, profile, model_of, schemes, format,
       output;
@@ -69,7 +69,7 @@ PlanHeadline PlanCommand::headline(const PlanRequest& request) const {
               builtin_peak_flops(profile.empty() ? kDefaultProfile : profile)};
 }
 
-// "planned.sched" beside "planned.toml".
+// Example: "planned.sched" for "planned.toml".
 std::string order_file(const std::string& run_file) {
   constexpr std::string_view kEnding = ".toml";
   std::string stem = run_file;
@@ -85,7 +85,7 @@ std::vector<std::string> missing_keys(const RunConfig& config) {
   return names;
 }
 
-// What only the user can say, as comments at the end of a run.toml.
+// The keys that only the user can set, as comments at the end of a run.toml.
 std::string keys_to_add(const RunConfig& config) {
   const Diagnostics missing = check_for_training(config);
   if (missing.empty()) return "";
@@ -94,8 +94,8 @@ std::string keys_to_add(const RunConfig& config) {
   return text;
 }
 
-// The run.toml, and with it an order that its scheme's name does not say: a run
-// would plan another one, without this profile.
+// Writes the run.toml and, for a planned scheme, its order. Without the order a
+// run would plan another one, without this profile.
 void PlanCommand::write_run(const RunConfig& config, const Plan& plan) const {
   const bool to_stdout = output == "-";
   const std::string file = to_stdout ? "" : order_file(output);
@@ -109,7 +109,7 @@ void PlanCommand::write_run(const RunConfig& config, const Plan& plan) const {
   if (config.schedule.replan_after > 0) {
     std::cerr << "note: schedule.replan_after is left out: the plan stands\n";
   }
-  // The order lies beside the run.toml, wherever both are moved.
+  // A plain file name, so that both files can be moved together.
   const std::string name = std::filesystem::path(file).filename().string();
   const RunConfig planned =
       with_plan(with_absolute_paths(config), plan, plan.order ? name : "");

@@ -45,7 +45,7 @@ double parameters(const ModelShape& model) {
 
 using NamedTime = std::pair<const char*, double>;
 
-// The parts that add up to a step.
+// The parts of a step's time.
 std::array<NamedTime, 5> parts_of(const PlanTimes& times) {
   return {{{"compute", times.compute},
            {"recompute", times.recompute},
@@ -54,7 +54,7 @@ std::array<NamedTime, 5> parts_of(const PlanTimes& times) {
            {"sum", times.sum}}};
 }
 
-// "idle +0.31 s, sum +0.02 s, compute -0.01 s": the largest first.
+// Example: "idle +0.31 s, sum +0.02 s, compute -0.01 s", largest first.
 std::string difference(const Plan& plan, const Plan& best) {
   auto parts = parts_of(plan.times);
   const auto others = parts_of(best.times);
@@ -73,7 +73,7 @@ std::string difference(const Plan& plan, const Plan& best) {
   return words.empty() ? "nearly the same" : join(words, ", ");
 }
 
-// 950, 12.3k, 4.56M, 1.39G.
+// Examples: 950, 12.3k, 4.56M, 1.39G.
 std::string short_number(double value) {
   if (value >= 1e9) return fmt::format("{:.2f}G", value / 1e9);
   if (value >= 1e6) return fmt::format("{:.2f}M", value / 1e6);
@@ -81,7 +81,7 @@ std::string short_number(double value) {
   return fmt::format("{:.0f}", value);
 }
 
-// Tokens/s and MFU of a plan. MFU counts the model's operations only, without
+// Tokens/s and MFU of a plan. MFU counts only the model's own operations, not
 // recomputation.
 std::string speed_text(const PlanHeadline& headline, const PlanRequest& request,
                        const Plan& plan) {
@@ -149,7 +149,7 @@ std::string runners_up(const PlanRequest& request, const PlanReport& report) {
   return text;
 }
 
-// Why a scheme is not in the table.
+// Explains why some schemes are not in the table.
 std::string missing_schemes(const PlanRequest& request,
                             const PlanReport& report) {
   const Result<std::vector<Candidate>> candidates = candidates_of(request);

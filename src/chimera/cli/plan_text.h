@@ -1,5 +1,5 @@
-// Plans as a reader wants them: the winner, the runners-up, what each loses
-// to, and what would change the choice; and as JSON.
+// Prints plans: the winner, the runners-up, why each is slower, and what would
+// change the choice. Also as JSON.
 #pragma once
 
 #include <optional>
@@ -10,17 +10,17 @@
 namespace chimera {
 
 struct PlanHeadline {
-  std::string model;                 // as it was asked for
+  std::string model;                 // as typed
   std::string profile;               // "p100 (built in)"
-  std::string block_times;           // where those of a block come from
-  std::optional<double> peak_flops;  // of a worker, where it is known
+  std::string block_times;           // source of the block's times
+  std::optional<double> peak_flops;  // of one worker, if known
 };
 
 [[nodiscard]] std::string plan_text(const PlanHeadline& headline,
                                     const PlanRequest& request,
                                     const PlanReport& report);
 
-// The contract's "plans", with more fields than it asks for.
+// The output of `plan --format json`.
 [[nodiscard]] std::string plan_json(const PlanRequest& request,
                                     const PlanReport& report);
 

@@ -1,4 +1,4 @@
-// chimera report: run directories as one page.
+// chimera report: makes one page from run directories.
 #include <iostream>
 #include <memory>
 #include <vector>

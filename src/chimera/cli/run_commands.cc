@@ -1,6 +1,5 @@
 // chimera train, verify, export, sample, eval, calibrate, doctor: their flags
-// and help. The
-// work is in run/, behind load_run_module().
+// and help. The work is in commands/, behind load_run_module().
 #include <memory>
 
 #include "chimera/base/exit_codes.h"
@@ -13,7 +12,7 @@ namespace {
 
 using Entry = int (*RunModule::*)(const RunRequest&);
 
-// A command whose work is `entry` of the module.
+// Adds a command whose work is `entry` of the module.
 Command& add_run_command(Command& program, const char* name, const char* help,
                          Entry entry,
                          const std::shared_ptr<RunRequest>& request) {

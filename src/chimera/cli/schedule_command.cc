@@ -1,4 +1,5 @@
-// chimera schedule: make one, as a drawing or in any of its text forms.
+// chimera schedule: makes a schedule and prints it as a drawing or in any of
+// its text forms.
 #include <memory>
 
 #include "chimera/base/check.h"
@@ -65,7 +66,7 @@ Result<std::string> ScheduleCommand::render(const ScheduleRequest& request,
   const Simulation simulation = simulate(schedule, costs, {.cap = cap});
   std::string drawing = draw(schedule, simulation,
                              {.svg = as == "svg", .to_file = !output.empty()});
-  // The drawing shows compute; what lowering added is listed below it.
+  // The drawing shows compute only; the lowered lists are printed below it.
   if (lowered && as == "text") drawing += "\n" + to_sched(schedule);
   return drawing;
 }

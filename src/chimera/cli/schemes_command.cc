@@ -1,4 +1,4 @@
-// chimera schemes: what there is, what is legal, what it costs.
+// chimera schemes: lists the schemes, their legal values and their costs.
 #include <fmt/format.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// chimera simulate: what a schedule would take, before anything runs.
+// chimera simulate: predicts the time of a schedule before anything runs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +36,8 @@ struct SimulateCommand {
   std::string output;
 
   int run(Values& values);
-  // Of a file or a run.toml, else of the scheme.
+  // Makes the schedule from a file or a run.toml if given, else from the
+  // scheme.
   [[nodiscard]] Result<MadeSchedule> make(const ScheduleRequest& request,
                                           const CostsOf& costs_of,
                                           const Machine* on,
@@ -47,7 +48,7 @@ struct SimulateCommand {
   [[nodiscard]] SimulateOptions read_options(Values& values) const;
 };
 
-// Of a real model, where the paper's formula knows the layout.
+// The paper's formula for a real model, if it covers the layout.
 std::optional<double> paper_step(const ScheduleRequest& request,
                                  const Costs& costs) {
   if (!path_counts(request.spec)) return std::nullopt;
@@ -57,7 +58,7 @@ std::optional<double> paper_step(const ScheduleRequest& request,
       .total();
 }
 
-// `limit`: what the profile's machine has for a worker; 0 = not known.
+// `limit`: memory of a worker by the profile; 0 = unknown.
 void warn_of_memory(const std::vector<double>& bytes, double limit) {
   const auto most = std::max_element(bytes.begin(), bytes.end());
   if (most == bytes.end() || limit == 0 || *most <= limit) return;
@@ -72,7 +73,7 @@ std::string render(const SimulationView& view, const std::string& as) {
   if (as == "text") return simulation_text(view);
   if (as == "json") return simulation_json(view);
   if (as == "svg") return draw(view.schedule, view.simulation, {.svg = true});
-  // A unit of time without a name is shown as a millisecond.
+  // Times without a unit are shown as milliseconds.
   std::ostringstream out;
   write_chrome_trace(view.simulation.trace, view.in_seconds ? 1e6 : 1000, out);
   return std::move(out).str();
@@ -168,7 +169,7 @@ int SimulateCommand::run(Values& values) {
                           .needed = "are too many to simulate at once",
                           .hint = "use fewer --steps"}});
   }
-  // A run does not know a profile: it lowers with unit costs.
+  // A run has no profile, so it lowers with unit costs; so does this.
   const Result<Schedule> schedule =
       lower_requested(made.schedule, request,
                       on ? uniform_costs(made.schedule, {}) : made.costs);

@@ -12,7 +12,7 @@
 namespace chimera {
 namespace {
 
-// What is left of `whole`, with the rounding dust of equal times taken away.
+// whole - part, or 0 if they differ only by rounding errors.
 double rest(double whole, double part) {
   const double left = whole - part;
   return std::abs(left) < 1e-9 * whole ? 0 : left;
@@ -22,12 +22,12 @@ double percent_of(double part, double whole) {
   return whole > 0 ? 100 * part / whole : 0;
 }
 
-// Predictions are not good to more than four digits.
+// Four digits, since predictions are not more precise.
 std::string shown_time(double time, const SimulationView& view) {
   return view.in_seconds ? fmt::format("{:.4g}", time) : number(time);
 }
 
-// How much of the critical path each kind of event takes.
+// The share of each kind of event in the critical path.
 std::string critical_path(const SimulationView& view) {
   const Simulation& simulation = view.simulation;
   const std::vector<Event>& events = simulation.trace.events;

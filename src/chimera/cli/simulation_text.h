@@ -1,4 +1,4 @@
-// The result of a simulation as text and as the contract's JSON.
+// Prints the result of a simulation as text and as JSON.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,11 @@ namespace chimera {
 struct SimulationView {
   const Schedule& schedule;
   const Simulation& simulation;
-  std::optional<double> cap;       // what the bound was taken for
-  std::vector<double> peak_bytes;  // [worker]; empty where nobody knows
-  bool in_seconds = false;         // else times have no unit
-  std::optional<double> paper;     // a step by the paper's formula
-  // The mean makespan with the jitter of the profile, and this.
+  std::optional<double> cap;       // cap of the bound
+  std::vector<double> peak_bytes;  // [worker]; empty = unknown
+  bool in_seconds = false;         // false: times have no unit
+  std::optional<double> paper;     // step time by the paper's formula
+  // The mean makespan with the profile's jitter, and that jitter.
   std::optional<double> expected;
   double jitter = 0;
 };

@@ -1,4 +1,4 @@
-// chimera tokenize: text files to a file of token ids.
+// chimera tokenize: turns text files into a file of token ids.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -23,7 +23,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// A line on a terminal that is drawn again ten times a second.
+// A line on a terminal that is redrawn ten times a second.
 class ProgressBar {
  public:
   ProgressBar() : is_terminal_(isatty(STDERR_FILENO) != 0) {}
@@ -57,7 +57,7 @@ class ProgressBar {
 
   bool is_terminal_;
   Clock::time_point start_ = Clock::now();
-  int drawn_ = 0;  // tenths of a second at the last drawing
+  int drawn_ = 0;  // time of the last drawing, in tenths of a second
 };
 
 struct TokenizeCommand {

@@ -1,4 +1,4 @@
-// chimera watch: the page of a run, live, for this machine's own browser.
+// chimera watch: serves the live page of a run to a browser on this machine.
 #include <fmt/format.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ struct WatchCommand {
   int run(Values& values) const;
 };
 
-// 128 bits that nobody can guess.
+// A secret of 128 random bits.
 std::string random_token() {
   std::array<unsigned char, 16> bytes;
   if (getrandom(bytes.data(), bytes.size(), 0) !=
@@ -41,9 +41,9 @@ std::string random_token() {
   return token;
 }
 
-// What answers. Without a token only a browser of this machine gets through,
-// and only by the address itself: a page elsewhere that has its name point here
-// is refused.
+// Answers requests. Without a token only a browser on this machine is served,
+// and only under the server's own address: a page elsewhere whose name resolves
+// to this machine is refused.
 class Watch {
  public:
   Watch(LiveRun run, std::string token, int port)
@@ -86,12 +86,12 @@ class Watch {
   int port_;
 };
 
-int stop_writer = -1;  // a signal handler reaches nothing else
+int stop_writer = -1;  // the only thing that a signal handler uses
 void on_signal(int) {
   [[maybe_unused]] const ssize_t done = write(stop_writer, "x", 1);
 }
 
-// Something to read when Ctrl-C or SIGTERM came.
+// Becomes readable after Ctrl-C or SIGTERM.
 int stop_reader() {
   std::array<int, 2> ends;
   if (pipe(ends.data()) != 0) throw IoError("no pipe for signals");

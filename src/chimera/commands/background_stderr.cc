@@ -29,8 +29,8 @@ void write_all(std::string_view text) {
   }
 }
 
-// Text on its way to stderr. Shared with the writing thread, which may be stuck
-// in a write when everybody else has left.
+// Text waiting to be written to stderr. Shared with the writing thread, which
+// may still be stuck in a write after everybody else has left.
 class Queue {
  public:
   void add(std::string_view text) {

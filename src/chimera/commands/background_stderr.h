@@ -1,7 +1,7 @@
-// std::cerr that never waits for its reader. While a BackgroundStderr lives, a
-// thread of its own writes what was said, so a pager or a Ctrl-S that stops
-// reading does not hold up training. What piles up beyond a limit is dropped,
-// and a line says so.
+// A std::cerr that never waits for its reader. While a BackgroundStderr exists,
+// a separate thread writes the output, so that a pager or a Ctrl-S that stops
+// reading does not hold up training. Output beyond a limit is dropped, and a
+// line says so.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ namespace chimera {
 class BackgroundStderr {
  public:
   BackgroundStderr();
-  // Gives std::cerr back, once all is written or some seconds have passed.
+  // Restores std::cerr once everything is written or a few seconds have passed.
   ~BackgroundStderr();
   BackgroundStderr(const BackgroundStderr&) = delete;
   BackgroundStderr& operator=(const BackgroundStderr&) = delete;
@@ -23,8 +23,8 @@ class BackgroundStderr {
   std::streambuf* before_;
 };
 
-// Waits until everything said on std::cerr is written, at most so long: for a
-// process that leaves without destructors.
+// Waits until everything sent to std::cerr is written, at most `most`. For a
+// process that exits without running destructors.
 void flush_stderr(std::chrono::milliseconds most);
 
 }  // namespace chimera

@@ -1,4 +1,5 @@
-// chimera calibrate: what this machine takes for a model, as a profile.toml.
+// chimera calibrate: measures a model on this machine and writes a
+// profile.toml.
 #include "chimera/train/calibrate.h"
 
 #include <fmt/format.h>
@@ -35,10 +36,10 @@ namespace chimera {
 namespace {
 
 struct Ready {
-  CalibrateOptions options;  // without what describe_host fills in
+  CalibrateOptions options;  // describe_host fills in the rest
   int ranks = 1;
-  bool is_rank = false;     // workers are processes
-  std::string workers_are;  // "threads"
+  bool is_rank = false;     // ranks are processes
+  std::string workers_are;  // "threads" or "processes"
   std::chrono::duration<double> deadline{300};
 };
 
@@ -59,7 +60,7 @@ std::string today() {
   return text;
 }
 
-// On a terminal a bar that is drawn again, else a line each.
+// Redraws a bar on a terminal; elsewhere prints lines.
 void show_progress(double share, const std::string& next) {
   if (isatty(STDERR_FILENO) == 0) {
     if (!next.empty()) std::cerr << "measuring " << next << '\n';
@@ -73,7 +74,7 @@ void show_progress(double share, const std::string& next) {
   if (next.empty()) std::cerr << '\n';
 }
 
-// The run's micro-batch, half and twice of it, and single samples.
+// The run's micro-batch size, half and twice that size, and single samples.
 std::vector<int> default_sizes(int micro_batch) {
   std::set<int> sizes = {1, micro_batch, 2 * micro_batch};
   if (micro_batch > 1) sizes.insert(micro_batch / 2);
@@ -110,10 +111,11 @@ std::string description_of(const Ready& ready,
       options.threads, TORCH_VERSION, today());
 }
 
-// What `ranks_here` ranks share, divided as training does.
+// Sets the cores and memory that `ranks_here` ranks share, divided as in
+// training.
 void describe_host(const Ready& ready, int ranks_here,
                    CalibrateOptions& options) {
-  // Ranks as processes may be bound to some cores each.
+  // Ranks that are processes may each be bound to some of the cores.
   const long online = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
   options.cores = ready.is_rank
                       ? static_cast<int>(
@@ -151,7 +153,7 @@ Result<Ready> prepare(const RunRequest& request, bool as_ranks) {
   RunSetup setup;
   setup.config = *config;
   values.refuse(set_up_model(setup));
-  // model.init has settled by now whether the embeddings are tied.
+  // By now model.init has decided whether the embeddings are tied.
   const Result<Schedule> lowered = make_run_schedule(
       setup.config, {.tied = setup.config.model.tie_embeddings});
   if (!lowered) values.refuse(lowered.errors());
@@ -159,7 +161,7 @@ Result<Ready> prepare(const RunRequest& request, bool as_ranks) {
   ready.options.micro_batches =
       read_sizes(request, *schedule.micro_batch, values);
   if (!values.errors().empty()) return values.errors();
-  // A run for a cluster has more workers than one host could serve as threads.
+  // A run for a cluster has more workers than one host can run as threads.
   constexpr int kMostThreads = 8;
   ready.ranks = num_ranks(*lowered);
   if (!as_ranks && ready.ranks > kMostThreads) {
@@ -182,8 +184,8 @@ Result<Ready> prepare(const RunRequest& request, bool as_ranks) {
   return ready;
 }
 
-// "error: ..." if the layers do not fit into memory; else empty. For ranks that
-// are threads.
+// Returns "error: ..." if the layers do not fit into memory, else an empty
+// string. For ranks that are threads.
 std::string refuse_memory(const Ready& ready) {
   CalibrateOptions options = ready.options;
   describe_host(ready, ready.ranks, options);
@@ -203,7 +205,7 @@ std::string refuse_memory(const Ready& ready) {
       needed / 1e9, options.micro_batches.back(), free / 1e9);
 }
 
-// Says what goes wrong between ranks.
+// Prints only errors between ranks.
 class ErrorsOnly final : public RunObserver {
  public:
   void say(const std::string& lines) override { std::cerr << lines; }

@@ -1,4 +1,4 @@
-// chimera doctor: what this machine and build can do, tried out.
+// chimera doctor: tries out what this machine and build can do.
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <torch/headeronly/version.h>
@@ -44,7 +44,7 @@ std::string facts() {
   return text;
 }
 
-// Four workers of Chimera through the real runtime.
+// Runs four workers of Chimera on the real runtime.
 void try_runtime() {
   const Schedule lowered = lower(
       make_schedule({.scheme = "chimera", .depth = 4, .micros = 4}).value());

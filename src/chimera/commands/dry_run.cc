@@ -31,8 +31,8 @@
 namespace chimera {
 namespace {
 
-// One layer of each kind, measured on this host; absent if there is no memory
-// for that.
+// Measures one layer of each kind on this host. Empty if memory does not
+// suffice.
 std::optional<Profile> measure(const RunSetup& setup) {
   const int threads = setup.threads;
   const int cores = usable_cores();
@@ -60,7 +60,7 @@ std::optional<Profile> measure(const RunSetup& setup) {
   return profile;
 }
 
-// `profile` is what was measured, if anything was.
+// `profile`: the measurement, if there was one.
 std::string speed_text(const RunSetup& setup,
                        const std::optional<Profile>& profile) {
   Costs costs;

@@ -1,4 +1,4 @@
-// chimera eval: the loss of a trained model on a data file.
+// chimera eval: computes the loss of a trained model on a data file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,9 +19,9 @@
 namespace chimera {
 namespace {
 
-// Tokens of one forward, enough to keep the cores busy.
+// Tokens per forward, enough to keep the cores busy.
 constexpr int kBatchTokens = 4096;
-// The longest samples unless asked otherwise: attention grows with the square.
+// Longest samples by default, because attention grows with the square.
 constexpr int kMostSeq = 1024;
 
 struct EvalOptions {
@@ -79,7 +79,7 @@ int eval(const RunRequest& request, const EvalOptions& options) {
   const ModelShape& shape = details.shape;
   const Result<std::string> tokenizer =
       find_tokenizer(*source, request.tokenizer, shape.vocab);
-  // Files of token ids need none.
+  // Files of token ids need no tokenizer.
   const bool is_text = format_of(request.data) != DataFormat::kBin;
   if (is_text && !tokenizer) return print_run_errors(tokenizer.errors());
   const int batch = std::max(1, kBatchTokens / shape.seq);

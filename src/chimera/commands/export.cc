@@ -1,4 +1,4 @@
-// chimera export: the weights of a run as a Hugging Face directory.
+// chimera export: writes the weights of a run as a Hugging Face directory.
 #include <filesystem>
 #include <system_error>
 

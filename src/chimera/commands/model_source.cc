@@ -76,7 +76,7 @@ Result<std::string> find_tokenizer(const ModelSource& source,
   if (source.run && has_tokenizer(source.run->model.init)) {
     return source.run->model.init;
   }
-  constexpr int kMostForBytes = 1024;  // 256, special ids, rounded up
+  constexpr int kMostForBytes = 1024;  // 256 bytes, special ids, rounded up
   if (vocab <= kMostForBytes) return std::string("bytes");
   return Diagnostic{
       .code = "E413",

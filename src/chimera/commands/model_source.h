@@ -1,5 +1,5 @@
-// What `sample` and `eval` are given: a run directory or a Hugging Face
-// directory, with the tokenizer that goes with it.
+// The model of `sample` and `eval`: a run directory or a Hugging Face
+// directory, with its tokenizer.
 #pragma once
 
 #include <cstdint>
@@ -18,36 +18,37 @@ namespace chimera {
 
 struct ModelSource {
   std::string weights;           // a Hugging Face directory
-  std::optional<RunConfig> run;  // of a run directory
+  std::optional<RunConfig> run;  // set for a run directory
 };
 
-// Finds the model in a run directory or Hugging Face directory `path`. E528 if
-// there is none.
+// Finds the model in `path`, a run directory or a Hugging Face directory. E528
+// if there is none.
 [[nodiscard]] Result<ModelSource> find_model(const std::string& path);
 
-// "bytes", or the path of a tokenizer: the one asked for, else the run's, else
-// the directory's own, else that of the directory that the run began with. A
-// small vocabulary without any is bytes; E413 otherwise.
+// Returns "bytes" or the path of a tokenizer. It is the first that exists of:
+// the one asked for, the run's, the directory's own, and that of the directory
+// from which the run was initialised. A small vocabulary without any means
+// bytes; otherwise E413.
 [[nodiscard]] Result<std::string> find_tokenizer(const ModelSource& source,
                                                  const std::string& asked,
                                                  int vocab);
 
-// Text to ids and back.
+// Converts text to ids and back.
 class TextCodec {
  public:
-  // `tokenizer` as find_tokenizer returns it.
+  // `tokenizer` comes from find_tokenizer.
   [[nodiscard]] static Result<TextCodec> open(const std::string& tokenizer);
 
   [[nodiscard]] std::vector<std::int64_t> encode(std::string_view text) const;
   [[nodiscard]] std::string decode(const std::vector<std::int64_t>& ids) const;
-  // The token that ends a document, and may begin one.
+  // The token that ends a document and may begin one.
   [[nodiscard]] std::optional<std::int64_t> end_of_document() const;
 
  private:
   explicit TextCodec(std::optional<Tokenizer> tokenizer)
       : tokenizer_(std::move(tokenizer)) {}
 
-  std::optional<Tokenizer> tokenizer_;  // none: bytes
+  std::optional<Tokenizer> tokenizer_;  // empty: bytes
 };
 
 struct OpenModel {
@@ -55,8 +56,8 @@ struct OpenModel {
   WholeModel model;
 };
 
-// Reads the weights of a Hugging Face directory; `seq` tokens per sample, 0 =
-// as many as the model sees at once, at most `most_seq`.
+// Reads the weights of a Hugging Face directory. `seq`: tokens per sample; 0 =
+// as many as the model sees at once, but at most `most_seq`.
 struct SeqChoice {
   int asked = 0;
   int most = 1 << 30;

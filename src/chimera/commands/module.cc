@@ -1,4 +1,4 @@
-// The door of libchimera_commands.so.
+// The entry point of libchimera_commands.so.
 #include "chimera/commands/run_functions.h"
 
 extern "C" __attribute__((visibility("default"))) chimera::RunModule

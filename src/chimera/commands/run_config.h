@@ -1,4 +1,4 @@
-// From what was typed to a configuration, and mistakes to stderr.
+// Makes a configuration from the command line and prints mistakes to stderr.
 #pragma once
 
 #include "chimera/base/result.h"
@@ -9,7 +9,7 @@ namespace chimera {
 
 [[nodiscard]] Result<RunConfig> read_run_config(const RunRequest& request);
 
-// Prints them all, and returns their exit code.
+// Prints all errors and returns their exit code.
 int print_run_errors(const Diagnostics& errors);
 
 }  // namespace chimera

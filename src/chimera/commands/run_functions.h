@@ -1,4 +1,4 @@
-// The functions of the module, each in its own file; module.cc lists them.
+// The functions of this module, one per file; module.cc lists them.
 #pragma once
 
 #include "chimera/commands/run_module.h"

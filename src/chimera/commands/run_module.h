@@ -1,6 +1,6 @@
-// The half of the command line that computes. It needs libtorch, which takes a
-// third of a second to load, so it is a library of its own that only the
-// commands that compute open: drawing a schedule stays instant.
+// The commands that compute. They need libtorch, which takes a third of a
+// second to load, so they are in a separate library that only these commands
+// open. Drawing a schedule thus stays instant.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace chimera {
 
-// What was typed; empty = not given.
+// Flags as typed; empty = not given.
 struct RunRequest {
   std::string config;
   std::vector<std::string> overrides;
@@ -19,7 +19,7 @@ struct RunRequest {
   bool resume = false;
   bool dry_run = false;
   std::string micro_batches;
-  // sample and eval, on the model in run_dir.
+  // For sample and eval, on the model in run_dir.
   std::string prompt;
   std::string tokens;
   std::string temperature;
@@ -44,11 +44,11 @@ struct RunModule {
   int (*eval)(const RunRequest& request);
 };
 
-// The name of the one function that the library gives: RunModule (*)().
+// Name of the library's only exported function: RunModule (*)().
 inline constexpr const char* kRunModuleEntry = "chimera_run_module";
 
-// Opens the library, which lies beside the program or in ../lib; prints why
-// not (E407) and returns nullptr otherwise.
+// Opens the library, which is beside the program or in ../lib. On failure
+// prints the reason (E407) and returns nullptr.
 [[nodiscard]] const RunModule* load_run_module();
 
 }  // namespace chimera

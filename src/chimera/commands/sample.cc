@@ -1,4 +1,4 @@
-// chimera sample: text from a trained model.
+// chimera sample: generates text with a trained model.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -62,7 +62,7 @@ SampleOptions read_options(const RunRequest& request, Values& values) {
   return options;
 }
 
-// The ids of the prompt; the end-of-document token stands for an empty one.
+// The ids of the prompt. An empty prompt becomes the end-of-document token.
 Result<Ids> read_prompt(const std::string& prompt, const TextCodec& codec,
                         int vocab) {
   Ids ids = codec.encode(prompt);
@@ -99,8 +99,8 @@ std::string json_text(const std::string& text) {
   return json_string(repaired(text, storage));
 }
 
-// Writes a text as it grows. A token may end within a character or change how
-// the one before it reads, so all of them are decoded every time.
+// Writes a text as it grows. All tokens are decoded every time, because a token
+// may end within a character or change how the one before it reads.
 class TextStream {
  public:
   TextStream(const TextCodec& codec, bool is_on)

@@ -11,14 +11,14 @@
 namespace chimera {
 namespace {
 
-// 950, 12.3k, 4.56M.
+// Examples: 950, 12.3k, 4.56M.
 std::string short_number(double value) {
   if (value >= 1e6) return fmt::format("{:.2f}M", value / 1e6);
   if (value >= 1e3) return fmt::format("{:.1f}k", value / 1e3);
   return fmt::format("{:.0f}", value);
 }
 
-// 7.5 ms, 856 ms, 12.3 s.
+// Examples: 7.5 ms, 856 ms, 12.3 s.
 std::string short_time(double seconds) {
   if (seconds >= 10) return fmt::format("{:.1f} s", seconds);
   const double ms = 1e3 * seconds;
@@ -55,7 +55,7 @@ void StepLine::print(const std::string& line) {
   std::cerr << line + "\n" << std::flush;
 }
 
-// At most 80 columns for runs of up to 99,999 steps, each number in its place.
+// At most 80 columns for runs of up to 99,999 steps, with numbers aligned.
 // `train --help` explains them.
 std::string StepLine::text(const StepReport& report) const {
   const std::size_t digits = std::to_string(steps_).size();

@@ -1,5 +1,5 @@
-// What a user sees while training runs, on stderr: a progress bar that is
-// redrawn on a terminal, plain lines elsewhere.
+// The progress of training on stderr: a progress bar that is redrawn on a
+// terminal, plain lines elsewhere.
 #pragma once
 
 #include <string>
@@ -10,14 +10,15 @@ namespace chimera {
 
 class StepLine {
  public:
-  // For a run of `steps` steps; prints a line every `log_every` (0 = never).
+  // For a run of `steps` steps. Prints a line every `log_every` steps (0 =
+  // never).
   StepLine(int steps, int log_every);
   ~StepLine();
   StepLine(const StepLine&) = delete;
   StepLine& operator=(const StepLine&) = delete;
 
   void show(const StepReport& report);
-  // A line of its own, whatever is drawn.
+  // Prints a line of its own; a bar is redrawn below it.
   void print(const std::string& line);
 
  private:
@@ -27,8 +28,8 @@ class StepLine {
   int steps_;
   int log_every_;
   bool is_terminal_;
-  bool has_bar_ = false;  // one is drawn at present
-  double step_s_ = 0;     // smoothed, for the time left
+  bool has_bar_ = false;  // a bar is visible
+  double step_s_ = 0;     // smoothed, to predict the remaining time
 };
 
 }  // namespace chimera

@@ -1,4 +1,4 @@
-// chimera train: run a configuration and leave a run directory.
+// chimera train: trains by a configuration and leaves a run directory.
 #include <fmt/format.h>
 
 #include <iostream>

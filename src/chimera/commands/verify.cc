@@ -1,4 +1,4 @@
-// chimera verify: prove that a layout trains exactly.
+// chimera verify: proves that a layout trains exactly.
 #include "chimera/train/verify.h"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ std::string report_text(const VerifyReport& report, bool asynchronous) {
   constexpr std::size_t kMost = 10;
   for (std::size_t i = 0; i < report.checks.size() && i < kMost; ++i) {
     const TensorCheck& check = report.checks[i];
-    // The worst one always, others only if they fail.
+    // Shows the worst tensor always, others only if they fail.
     if (i > 0 && check.passes()) break;
     text += fmt::format(
         "{} {} (step {}): differs by {:.3g}, allowed {:.3g}, largest gradient "

@@ -1,5 +1,5 @@
-// Flag values as the user typed them, turned into numbers and names. Mistakes
-// are collected, so that all of them are reported at once.
+// Turns flag values as typed into numbers and names. Mistakes are collected, so
+// that all of them are reported at once.
 #pragma once
 
 #include <optional>
@@ -13,22 +13,23 @@ namespace chimera {
 
 class Values {
  public:
-  // Absent (empty text) gives nullopt without a mistake.
+  // An empty text (flag not given) gives nullopt and is no mistake.
   std::optional<int> integer(const std::string& flag, const std::string& text);
-  // An integer that has to be there.
+  // Reads an integer that must be given.
   int required_integer(const std::string& flag, const std::string& text);
-  // From 0 to 1e12, so that sums of times stay exact enough.
+  // Reads a number from 0 to 1e12; beyond that, sums of times would lose
+  // precision.
   std::optional<double> time(const std::string& flag, const std::string& text);
-  // "16GB", "15.5GiB", "800MB", "512MiB", or plain bytes; above 0.
+  // Reads "16GB", "15.5GiB", "800MB", "512MiB" or plain bytes; above 0.
   std::optional<double> bytes(const std::string& flag, const std::string& text);
-  // Index into `names`; `absent` where the text is empty or wrong.
+  // Returns an index into `names`, or `absent` if the text is empty or wrong.
   int choice(const std::string& flag, const std::string& text,
              const std::vector<std::string>& names, int absent = 0);
-  // The same of --format. Where it is not given, the end of the name of the
-  // output file decides (a.svg), if it is one of `names`.
+  // The same for --format. If it is not given, the extension of the output file
+  // decides (a.svg), if it is one of `names`.
   int format(const std::string& text, const std::string& output,
              const std::vector<std::string>& names);
-  // Nothing where the text is empty or wrong.
+  // Returns nullopt if the text is empty or wrong.
   template <NamedEnum E>
   std::optional<E> named(const std::string& flag, const std::string& text) {
     const Names names = names_of(E{});
@@ -44,7 +45,8 @@ class Values {
   [[nodiscard]] const Diagnostics& errors() const { return errors_; }
 
  private:
-  // Whether a mistake is about this flag, or about one that was meant to be it.
+  // True if a mistake about this flag, or about a misspelling of it, is
+  // recorded.
   [[nodiscard]] bool is_told_about(const std::string& flag) const;
 
   Diagnostics errors_;
