@@ -46,7 +46,7 @@ void check_cut(Draft& draft) {
 std::vector<std::string_view> missing_in_schedule(const RunConfig& config) {
   const ScheduleConfig& schedule = config.schedule;
   std::vector<std::string_view> names;
-  // A schedule file says both itself; with replan_after it is a later order's.
+  // A schedule file has both. With replan_after, though, the file is for later.
   if (schedule.file.empty() || schedule.replan_after > 0) {
     if (schedule.spec.depth == 0) names.push_back("schedule.depth");
     if (schedule.spec.micros == 0) names.push_back("schedule.micros");
@@ -84,7 +84,8 @@ void check_warmup(Draft& draft) {
   const auto is_override = [&](std::string_view name) {
     return draft.place_of({name}).line == SourcePlace::kOverride;
   };
-  // A run made shorter for a try is no contradiction in the file.
+  // An override that shortens a run for a trial does not contradict the file's
+  // warmup.
   if (is_override("train.steps") && !is_override("train.warmup")) {
     draft.config.notes.push_back(
         fmt::format("train.warmup = {} is shortened to train.steps = {}",
@@ -167,7 +168,7 @@ void check_together(Draft& draft) {
 std::vector<std::string_view> missing_for_training(const RunConfig& config) {
   std::vector<std::string_view> names = missing_in_schedule(config);
   if (!config.train.steps) names.push_back("train.steps");
-  // An emulated model has no weights to move and reads no data.
+  // An emulated model has no weights to update and reads no data.
   if (config.model.kind == ModelKind::kEmulated) return names;
   if (!config.train.lr) names.push_back("train.lr");
   if (config.data.path.empty()) names.push_back("data.path");

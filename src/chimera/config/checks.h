@@ -1,4 +1,4 @@
-// What is wrong with keys together, each being fine on its own.
+// Checks of keys together, after each was checked by itself.
 #pragma once
 
 #include <string_view>
@@ -8,10 +8,11 @@
 
 namespace chimera {
 
-// Missing keys and contradictions (E020 to E031). After fill_model().
+// Reports missing keys and contradictions (E020 to E031). REQUIRES:
+// fill_model() was called.
 void check_together(Draft& draft);
 
-// The keys a run in training needs and `config` leaves open.
+// The keys that training needs and `config` does not have.
 [[nodiscard]] std::vector<std::string_view> missing_for_training(
     const RunConfig& config);
 

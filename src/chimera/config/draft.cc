@@ -18,7 +18,7 @@ const ConfigKey& key_called(std::string_view name) {
   return *key;
 }
 
-// A value to start from, for the keys that every run needs.
+// An example value for a key that every run needs.
 std::string_view example_of(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> kExamples[] = {
       {"train.steps", "1000"},    {"train.lr", "3e-4"},

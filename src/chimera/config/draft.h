@@ -1,5 +1,6 @@
-// A RunConfig in the making: what was given and where, what was refused, and
-// every mistake found so far. Internal to this module; parse.h is its entry.
+// A RunConfig under construction: which keys were given and where, which were
+// refused, and every mistake so far. Internal to this module; parse.h is its
+// entry point.
 #pragma once
 
 #include <initializer_list>
@@ -23,43 +24,45 @@ class Draft {
 
   RunConfig config;
 
-  // The file could not be read, so that nothing can be said about what is
-  // missing from it or how its keys go together.
+  // The file could not be read, so nothing can be said about missing keys or
+  // about keys together.
   bool unreadable = false;
 
-  // config.model.kind is what the user asked for, not just the default.
+  // The user asked for config.model.kind; it is not just the default.
   bool kind_known = false;
 
-  // Remembers where `key` was given; the last one counts.
+  // Records where `key` was given. The last place counts.
   void note_given(const ConfigKey& key, const SourcePlace& place);
-  // A refused key was given, but its member of `config` means nothing.
+  // Records that `key` was given with a value that was refused, so its member
+  // of `config` has no meaning.
   void note_refused(const ConfigKey& key);
 
-  // As if the key had not been given.
+  // Forgets that the key was given.
   void note_dropped(const ConfigKey& key);
 
-  // A misspelt name that was meant to be this section or "section.key", which
-  // is not missing, then.
+  // Records that a misspelt name was meant to be this section or "section.key",
+  // which is therefore not reported as missing.
   void note_meant(const std::string& name) { meant_.insert(name); }
 
-  // Names here and below are "section.key". REQUIRES: such a key exists.
+  // Names here and below have the form "section.key". REQUIRES: such a key
+  // exists.
   [[nodiscard]] bool is_given(std::string_view name) const;
-  // Whether any key of this section was given.
+  // True if any key of this section was given.
   [[nodiscard]] bool has_section(std::string_view section) const;
   // False if any of these keys was refused. Every check that compares keys asks
-  // this first: it would only repeat that mistake in other words.
+  // this first, because it would only repeat that mistake in other words.
   [[nodiscard]] bool are_sound(
       std::initializer_list<std::string_view> names) const;
-  // Where the first of these keys that was given stands; the file otherwise.
+  // The place of the first of these keys that was given, else the file.
   [[nodiscard]] SourcePlace place_of(
       std::initializer_list<std::string_view> names) const;
 
-  // `diagnostic.where` is taken from `place`.
+  // Sets `diagnostic.where` to `place` and records it.
   void report(const SourcePlace& place, Diagnostic diagnostic);
-  // E020, once; not if the key was refused or misspelt. (Given it may be: path
-  // = "".)
+  // Reports E020 once, unless the key was refused or misspelt. (The key may be
+  // given, as in path = "".)
   void report_missing(std::string_view name);
-  // Everything reported, from the top of the file down, then overrides.
+  // All reports, in the order of the file, then those about overrides.
   [[nodiscard]] Diagnostics diagnostics() const;
 
  private:
@@ -76,7 +79,7 @@ class Draft {
   std::vector<Finding> findings_;
 };
 
-// E020 for the key called "section.key".
+// The E020 of the key "section.key".
 [[nodiscard]] Diagnostic missing_key(std::string_view name);
 
 }  // namespace chimera

@@ -12,7 +12,8 @@ void fill(std::optional<T>& value, const T& fallback) {
 }
 
 void fill_from_preset(const ModelShape& preset, ModelConfig& model) {
-  // These go with hidden and heads: who changes those gets the defaults again.
+  // The preset's values of these keys depend on hidden and heads. If the user
+  // changes those, the defaults apply again.
   const bool new_hidden = model.hidden.has_value();
   const bool new_heads = model.heads.has_value();
   if (!new_hidden) fill(model.ffn, preset.ffn);

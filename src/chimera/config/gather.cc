@@ -12,10 +12,10 @@
 namespace chimera {
 namespace {
 
-// The last value given for each key wins, and only that one is judged.
+// The last value of each key. Only these are checked.
 using Winners = std::map<const ConfigKey*, TomlEntry>;
 
-// Where a key of this name would be right.
+// Names the section in which a key of this name exists.
 std::string section_hint(std::string_view name) {
   const std::vector<std::string> sections = sections_with(name);
   if (sections.empty()) return "";
@@ -47,7 +47,7 @@ void report_key(std::string_view section, const std::string& name,
                        .hint = std::move(hint)});
 }
 
-// A key above the first section, or a section's name used for a value.
+// Reports a key above the first section, or a section's name used for a value.
 void report_loose(const TomlEntry& entry, Draft& draft) {
   const bool is_section = !key_names(entry.name).empty();
   draft.report(
@@ -61,7 +61,7 @@ void report_loose(const TomlEntry& entry, Draft& draft) {
                           : section_hint(entry.name)});
 }
 
-// One key of a section that exists.
+// Takes one key of a section that exists.
 void take(std::string_view section, const TomlEntry& entry, Winners& winners,
           Draft& draft) {
   const ConfigKey* key = find_key(section, entry.name);
@@ -123,8 +123,8 @@ bool is_override(const TomlEntry& entry) {
   return entry.place.line == SourcePlace::kOverride;
 }
 
-// A preset given by --set is the whole model: drops what the file says of it,
-// except for the dropout, which is no part of the shape.
+// Lets a preset from --set replace the whole model: drops what the file says
+// about it, except the dropout, which is not part of the shape.
 void let_preset_win(Winners& winners, Draft& draft) {
   const ConfigKey* preset = find_key("model", "preset");
   const auto given = winners.find(preset);

@@ -1,5 +1,5 @@
-// From text to a Draft: which known keys were given, in the file and by --set,
-// and each value stored. Names nobody knows are reported here (E003 to E006).
+// Turns text into a Draft: finds the known keys in the file and in --set, and
+// stores each value. Unknown names are reported here (E003 to E006).
 #pragma once
 
 #include <string>

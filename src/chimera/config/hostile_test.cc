@@ -1,5 +1,5 @@
-// Texts that nobody writes by accident: each must end as an error or a config,
-// never in a crash, and within the memory the text itself justifies.
+// Texts that nobody writes by accident. Each must end as an error or a config,
+// never in a crash, and within the memory that its size justifies.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -15,7 +15,7 @@ std::string repeated(const std::string& text, int times) {
   return out;
 }
 
-// The first error's code and place; empty if there is none.
+// The code and place of the first error; empty if there is none.
 std::string first_error(const std::string& text,
                         const std::vector<std::string>& overrides = {}) {
   const auto config = parse_run_config(text, "run.toml", overrides);
@@ -166,7 +166,7 @@ TEST(Hostile, ThousandsOfMistakesAreAllReported) {
   EXPECT_EQ(config.errors().back().where, "run.toml:5002");
 }
 
-// Random pieces of TOML: whatever is accepted must survive a round trip.
+// Random pieces of TOML: every text that is accepted must survive a round trip.
 RC_GTEST_PROP(Hostile, RandomTextsAreRefusedOrUnderstood, ()) {
   const auto pieces = *rc::gen::container<std::vector<std::string>>(
       rc::gen::element<std::string>(

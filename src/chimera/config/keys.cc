@@ -8,7 +8,7 @@
 namespace chimera {
 namespace {
 
-// Short, so that a key stays one line of the table.
+// Short names, so that each key fits on one line of the table.
 using M = ModelConfig;
 using E = EmulatedConfig;
 using S = ScheduleConfig;
@@ -46,12 +46,13 @@ KeyField run(RunConfig& config) {
   return &(config.run.*member);
 }
 
-// The upper ends are far above anything real; they keep products of a few of
-// these numbers, and times turned into clock ticks, from overflowing.
+// The upper limits are far above anything real. They keep products of a few
+// such numbers, and times in clock ticks, from overflowing.
 constexpr KeyRange kCount = {.least = 1, .most = 1e6};
 constexpr KeyRange kMaybeCount = {
     .least = 1, .most = 1e6, .zero_is_absent = true};
-constexpr KeyRange kLayers = {.least = 1, .most = 4096};  // cut in layers^2
+// Balanced_cut takes layers^2.
+constexpr KeyRange kLayers = {.least = 1, .most = 4096};
 constexpr KeyRange kSize = {.least = 1, .most = 1e8};
 constexpr KeyRange kMs = {.least = 0, .most = 1e9};
 constexpr KeyRange kBytes = {.least = 0, .most = 1e15};
@@ -65,7 +66,7 @@ constexpr KeyUse kReal = KeyUse::kTransformer;
 constexpr KeyUse kLlama = KeyUse::kLlama;
 constexpr KeyUse kFake = KeyUse::kEmulated;
 
-// A key whose text is a path.
+// Marks a text key as a path.
 ConfigKey path_key(ConfigKey key) {
   key.is_path = true;
   return key;

@@ -1,6 +1,7 @@
-// Every key of run.toml in one table: its name, where it is stored, what it may
-// be. Parsing, suggestions for misspelt names, printing and completion all walk
-// this table, so a new key is a member in run_config.h and a line in keys.cc.
+// Every key of run.toml in one table: its name, its member of RunConfig, its
+// legal values. Parsing, suggestions for misspelt names, printing and
+// completion all walk this table. To add a key, add a member to run_config.h
+// and a line to keys.cc.
 #pragma once
 
 #include <array>
@@ -25,18 +26,18 @@ using KeyField = std::variant<
     OptimizerKind*, LrDecay*, OnNan*, VoteMode*, SampleOrder*, TokenType*,
     Packing*, TransportKind*>;
 
-// Which numbers a key takes (each number of a list). Always finite ones. The
-// limits are whole numbers.
+// The numbers that a key accepts (each number of a list). They must be finite.
+// The limits are whole numbers.
 struct KeyRange {
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
   bool least_excluded = false;
   bool most_excluded = false;
-  // An integer whose member is 0 where the file leaves it out.
+  // For an integer whose member is 0 if the file leaves it out.
   bool zero_is_absent = false;
 };
 
-// Which models a key is for.
+// The models for which a key exists.
 enum class KeyUse { kAlways, kTransformer, kLlama, kEmulated };
 
 struct ConfigKey {
@@ -49,10 +50,11 @@ struct ConfigKey {
   bool is_path = false;
 };
 
-// In the order in which they are printed, the keys of a section together.
+// All keys in the order in which they are printed; the keys of a section are
+// together.
 [[nodiscard]] const std::vector<ConfigKey>& config_keys();
 
-// nullptr if there is none.
+// Returns nullptr if there is no such key.
 [[nodiscard]] const ConfigKey* find_key(std::string_view section,
                                         std::string_view name);
 
@@ -62,15 +64,15 @@ struct ConfigKey {
 // The sections that have a key of this name.
 [[nodiscard]] std::vector<std::string> sections_with(std::string_view name);
 
-// The names to choose from, of enumerations and text alike; empty = no list.
+// The legal names of a key, for enumerations and text alike; empty = any.
 [[nodiscard]] Names choices_of(const ConfigKey& key);
 
-// "model.layers".
+// Example: "model.layers".
 [[nodiscard]] std::string full_name(const ConfigKey& key);
 
 [[nodiscard]] bool is_used_by(const ConfigKey& key, ModelKind kind);
 
-// `did you mean micros?`; empty if no candidate is near.
+// Example: `did you mean micros?`; empty if no candidate is similar.
 [[nodiscard]] std::string did_you_mean(
     std::string_view name, const std::vector<std::string>& candidates);
 

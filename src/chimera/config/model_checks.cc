@@ -84,7 +84,7 @@ void check_kv_heads(Draft& draft) {
        .hint = "each key and value serves the same number of queries"});
 }
 
-// Rotary positions turn pairs of numbers.
+// Rotary positions rotate pairs of numbers, so head_dim must be even.
 void check_head_dim(Draft& draft) {
   const ModelConfig& model = draft.config.model;
   if (!draft.are_sound({"model.head_dim", "model.hidden", "model.heads"})) {
@@ -128,7 +128,8 @@ void check_transformer(Draft& draft) {
   if (!model.seq) draft.report_missing("model.seq");
 }
 
-// REQUIRES: the lists of an emulated model. One number fits any length.
+// REQUIRES: `list` belongs to an emulated model. A single number fits any
+// length.
 void check_lengths(Draft& draft, std::string_view name,
                    const std::vector<double>& list) {
   const std::size_t needed = draft.config.emulated.forward_ms.size();

@@ -13,7 +13,7 @@ inline constexpr auto kModelKindNames =
     std::to_array<std::string_view>({"gpt2", "bert", "llama", "emulated"});
 constexpr Names names_of(ModelKind) { return kModelKindNames; }
 
-// Whether each token predicts the next one, from those before it.
+// True if each token is predicted from those before it.
 constexpr bool is_causal(ModelKind kind) {
   return kind == ModelKind::kGpt2 || kind == ModelKind::kLlama;
 }
@@ -45,8 +45,8 @@ inline constexpr auto kOnNanNames =
     std::to_array<std::string_view>({"stop", "skip"});
 constexpr Names names_of(OnNan) { return kOnNanNames; }
 
-// When the vote that decides about updates is waited for: before them, or in
-// the next step.
+// When workers wait for the vote that decides about updates: before the
+// updates, or in the next step.
 enum class VoteMode { kWait, kLate };
 inline constexpr auto kVoteModeNames =
     std::to_array<std::string_view>({"wait", "late"});

@@ -18,7 +18,8 @@ Draft parse_draft(std::string_view text, const std::string& file_name,
   return draft;
 }
 
-// A run reports these when it opens them, which a mistake elsewhere prevents.
+// Reports missing files. Usually the run does so when it opens them, but a
+// mistake elsewhere keeps it from getting there.
 void report_missing_inputs(Draft& draft) {
   for (const ConfigKey* key : missing_inputs(draft.config)) {
     draft.report(draft.place_of({full_name(*key)}),
@@ -46,7 +47,8 @@ Result<RunConfig> parse_training_config(
   Draft draft = parse_draft(text, file_name, overrides);
   if (draft.unreadable) return finish(draft);
   RunConfig config = draft.config;
-  // Of an unknown kind only what every kind needs can be said to be missing.
+  // If the kind is unknown, only keys that every kind needs can be reported as
+  // missing.
   if (!draft.kind_known) config.model.kind = ModelKind::kEmulated;
   for (const std::string_view name : missing_for_training(config)) {
     draft.report_missing(name);

@@ -1,6 +1,6 @@
-// run.toml and --set in, RunConfig out; or every mistake at once.
+// Parses run.toml and --set into a RunConfig, or returns every mistake at once.
 //
-// Error codes of this module (docs/errors.md says what to do about each):
+// Error codes of this module (docs/errors.md tells what to do about each):
 //   E001 not valid TOML                    E020 a required key is missing
 //   E002 too large, or nested too deeply   E021 hidden not a multiple of heads
 //   E003 an override without section.key=  E022 seq above positions
@@ -27,8 +27,7 @@
 
 namespace chimera {
 
-// `text` is a run.toml, untrusted; `file_name` names it in
-// errors.
+// Parses a run.toml. `text` is untrusted; `file_name` names it in errors.
 // `overrides` are the "section.key=value" of --set; the last one wins, and all
 // win over the file.
 //
@@ -38,26 +37,26 @@ namespace chimera {
 // The model is resolved: a preset fills what was not given, then positions =
 // seq, ffn = 4*hidden, tie_embeddings = true, and for a Llama kv_heads = heads,
 // head_dim = hidden/heads, rope_theta = 10000 and norm_eps = 1e-5. With
-// model.init, what was not given stays open for the Hugging Face directory to
-// say.
+// model.init, what was not given stays open, to be set by the Hugging Face
+// directory.
 //
 // A text without any [schedule] key is a model without a run, which is what
-// `plan` reads; a [schedule] must give micro_batch, and depth and micros unless
-// schedule.file does.
+// `plan` reads. A [schedule] must give micro_batch, and also depth and micros
+// unless schedule.file has them.
 [[nodiscard]] Result<RunConfig> parse_run_config(
     std::string_view text, const std::string& file_name,
     const std::vector<std::string>& overrides);
 
 // The same, together with check_for_training(): one list of all mistakes. If
-// there is any, files that the run would read and that do not exist are part of
-// it (E012); a config without other mistakes leaves them to whoever opens them.
+// there is any, the list also has the missing files that the run would read
+// (E012). Without other mistakes they are reported when they are opened.
 [[nodiscard]] Result<RunConfig> parse_training_config(
     std::string_view text, const std::string& file_name,
     const std::vector<std::string>& overrides);
 
-// What training needs beyond a sound config, and `config` does not say (E020):
-// a schedule, train.steps and, unless the model is emulated, train.lr and
-// data.path. Empty = ready.
+// Reports what training needs and `config` lacks (E020): a schedule,
+// train.steps and, unless the model is emulated, train.lr and data.path. Empty
+// = ready.
 [[nodiscard]] Diagnostics check_for_training(const RunConfig& config,
                                              const std::string& file_name = "");
 

@@ -1,4 +1,4 @@
-// What each mistake in a run.toml is answered with, to the letter.
+// The exact messages for each mistake in a run.toml.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,12 +24,12 @@ Lines errors(const std::string& text, const Lines& overrides = {}) {
   return lines_of(parse_run_config(text, "run.toml", overrides));
 }
 
-// A sound model in lines 1 and 2, what is tested from line 3 on.
+// A correct model in lines 1 and 2; the text under test starts in line 3.
 Lines errors_after_model(const std::string& text) {
   return errors("[model]\npreset = \"gpt2-tiny\"\n" + text);
 }
 
-// The same with a sound schedule in lines 3 to 6.
+// The same with a correct schedule in lines 3 to 6.
 Lines errors_after_schedule(const std::string& text) {
   return errors_after_model(
       "[schedule]\ndepth = 4\nmicros = 4\nmicro_batch = 2\n" + text);

@@ -1,4 +1,4 @@
-// What a sound run.toml becomes: values, defaults, overrides, presets.
+// The values, defaults, overrides and presets of a correct run.toml.
 #include "chimera/config/parse.h"
 
 #include <gmock/gmock.h>
@@ -9,7 +9,7 @@
 namespace chimera {
 namespace {
 
-// Every mistake on its own line, so that a failing test says what was wrong.
+// One mistake per line, so that a failing test shows them.
 std::string text_of(const Diagnostics& diagnostics) {
   std::string text;
   for (const Diagnostic& diagnostic : diagnostics) {
@@ -383,7 +383,7 @@ TEST(Parse, ARunMadeShorterShortensItsWarmup) {
   EXPECT_THAT(config.notes,
               ::testing::ElementsAre(
                   "train.warmup = 10 is shortened to train.steps = 2"));
-  // Both from the command line contradict each other.
+  // Two overrides that contradict each other are refused.
   EXPECT_FALSE(
       parse_run_config(text, "run.toml", {"train.steps=2", "train.warmup=3"}));
 }

@@ -23,8 +23,8 @@ std::vector<std::string*> paths_in(RunConfig& config, const ConfigKey& key) {
   return paths;
 }
 
-// The first path of `key` that leads nowhere; nullptr if all are there.
-// Patterns are left to whoever looks for their files.
+// The first path of `key` that does not exist; nullptr if all exist. Patterns
+// are skipped; they are checked when their files are looked for.
 const std::string* first_missing(RunConfig& config, const ConfigKey& key) {
   for (const std::string* path : paths_in(config, key)) {
     std::error_code ignored;

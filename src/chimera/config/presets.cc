@@ -18,7 +18,8 @@ constexpr LlamaShape llama(int kv_heads, int head_dim, double theta) {
   return {.kv_heads = kv_heads, .head_dim = head_dim, .rope = {.theta = theta}};
 }
 
-// kind, layers, hidden, heads, vocab, seq, positions, ffn, tie_embeddings
+// Columns: kind, layers, hidden, heads, vocab, seq, positions, ffn,
+// tie_embeddings.
 constexpr std::array<Preset, 10> kPresets = {{
     {"bert-48", {kBert, 48, 1024, 16, 30522, 128, 512, 4096, false}},
     {"gpt2-64", {kGpt2, 64, 1280, 20, 50257, 632, 1024, 5120, false}},

@@ -8,9 +8,10 @@
 
 namespace chimera {
 
-// bert-48, gpt2-64 and gpt2-32 are the models of Li & Hoefler (SC'21), whose
-// input embedding and output head are not tied; llama-1b and llama-8b have the
-// shapes of Llama 3.2 1B and Llama 3 8B; the tiny ones are for tests.
+// All presets. bert-48, gpt2-64 and gpt2-32 are the models of Li & Hoefler
+// (SC'21), whose input embedding and output head are not tied. llama-1b and
+// llama-8b have the shapes of Llama 3.2 1B and Llama 3 8B. The tiny ones are
+// for tests.
 [[nodiscard]] Names preset_names();
 
 [[nodiscard]] std::optional<ModelShape> find_preset(std::string_view name);

@@ -8,8 +8,8 @@
 namespace chimera {
 namespace {
 
-// Weights, written down from the papers' layer lists and not from the runtime:
-// per block attention (4 h^2 + 4 h), feed-forward (2 h f + h + f) and two
+// Number of weights in a block, from the papers' layer lists and independent of
+// the runtime: attention (4 h^2 + 4 h), feed-forward (2 h f + h + f) and two
 // norms (4 h).
 std::int64_t block_weights(const ModelShape& shape) {
   const std::int64_t h = shape.hidden;
@@ -54,8 +54,9 @@ TEST(Presets, Gpt2SmallHasThePublishedWeightCount) {
   EXPECT_EQ(gpt2_weights(*find_preset("gpt2-small")), 124439808);
 }
 
-// The counts of Llama 3.2 1B and Llama 3 8B. A block has two projections of
-// queries, two of keys and values, three matrices of SwiGLU and two norms.
+// The published counts of Llama 3.2 1B and Llama 3 8B. A block has two
+// projections of queries, two of keys and values, three matrices of SwiGLU and
+// two norms.
 TEST(Presets, LlamasHaveThePublishedWeightCounts) {
   const auto weights = [](const char* name) {
     const ModelShape shape = find_preset(name).value();

@@ -46,13 +46,13 @@ std::string toml_of(const std::vector<std::string>& list) {
   return list.size() == 1 ? toml_of(list[0]) : toml_list(list);
 }
 
-// Empty for what is absent.
+// Returns "" for a missing value.
 template <class T>
 std::string toml_of(const std::optional<T>& value) {
   return value ? toml_of(*value) : "";
 }
 
-// Empty for what is absent.
+// Returns "" for a missing value.
 template <class T>
 std::string toml_of(const ConfigKey& key, const T& value) {
   if constexpr (std::is_same_v<T, int>) {
@@ -69,7 +69,8 @@ std::string print_run_config(const RunConfig& config) {
   std::string_view section;
   for (const ConfigKey& key : config_keys()) {
     if (!is_used_by(key, config.model.kind)) continue;
-    // A model alone: a [schedule] of mere defaults would ask for its depth.
+    // For a model without a run, [schedule] is left out: with defaults alone it
+    // would ask for a depth.
     if (key.section == "schedule" && config.schedule == ScheduleConfig{}) {
       continue;
     }

@@ -13,7 +13,7 @@ using rc::gen::arbitrary;
 using rc::gen::element;
 using rc::gen::inRange;
 
-// Any finite number of a range, not just tidy ones.
+// Any finite number of a range, not only round ones.
 double number_in(double least, double most) {
   const double share = *inRange(0, 1 << 30) / 1073741824.0;
   return least + share * (most - least);
@@ -24,7 +24,7 @@ std::optional<int> maybe_count() {
   return *inRange(1, 1000001);
 }
 
-// Text that a careless writer would break on.
+// Text that breaks a careless writer.
 std::string any_text() {
   const auto pieces =
       *rc::gen::container<std::vector<std::string>>(element<std::string>(
@@ -60,7 +60,7 @@ ModelConfig any_transformer() {
   return model;
 }
 
-// Open values instead of a shape.
+// A model with open values instead of a shape.
 ModelConfig any_init() {
   ModelConfig model;
   model.kind = *element(ModelKind::kGpt2, ModelKind::kBert, ModelKind::kLlama);

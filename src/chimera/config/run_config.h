@@ -1,7 +1,7 @@
-// What a run is: every key of run.toml, with its default. The arrow types of
-// this project are plain values, and this is the first of them. What the file
-// may leave open for somebody else to decide (the scheme, a Hugging Face
-// directory, the host) is a std::optional; parse.h says who fills what in.
+// The configuration of a run: every key of run.toml, with its default. Values
+// that the file may leave open for something else to decide (the scheme, a
+// Hugging Face directory, the host) are std::optional; parse.h tells what fills
+// them in.
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@ namespace chimera {
 struct Rope {
   double theta = 10000;
   RopeType type = RopeType::kDefault;
-  double factor = 1;  // linear, llama3: by how much the context is stretched
-  // llama3 only; kept as in config.json.
+  double factor = 1;  // linear, llama3: the context is stretched by this
+  // llama3 only, as in config.json.
   double low_freq_factor = 1;
   double high_freq_factor = 4;
   int original_positions = 8192;
@@ -29,7 +29,7 @@ struct Rope {
   bool operator==(const Rope&) const = default;
 };
 
-// What only models of the Llama family have.
+// The part of a shape that only the Llama family has.
 struct LlamaShape {
   LlamaVariant variant = LlamaVariant::kLlama;
   int kv_heads = 0;  // divides heads
@@ -46,7 +46,7 @@ struct LlamaShape {
   bool operator==(const LlamaShape&) const = default;
 };
 
-// A transformer's shape with nothing left open.
+// The shape of a transformer, with every value set.
 struct ModelShape {
   ModelKind kind = ModelKind::kGpt2;
   int layers = 0;
@@ -54,16 +54,17 @@ struct ModelShape {
   int heads = 0;
   int vocab = 0;
   int seq = 0;        // tokens of one sample
-  int positions = 0;  // the longest sample, >= seq; learned unless a Llama
+  int positions = 0;  // longest sample, >= seq; learned except in Llama
   int ffn = 0;        // width of the feed-forward layer
   bool tie_embeddings = true;
-  LlamaShape llama = {};  // as constructed in other models
+  LlamaShape llama = {};  // default in other models
 
   bool operator==(const ModelShape&) const = default;
 };
 
-// [model]. The optional values are the shape: present after parsing unless the
-// model is emulated (which has none) or `init` names a directory that gives it.
+// [model]. The optional values are the shape. After parsing they are set,
+// unless the model is emulated (it has none) or `init` names a directory that
+// gives them.
 struct ModelConfig {
   ModelKind kind = ModelKind::kGpt2;
   std::string preset;
@@ -75,9 +76,9 @@ struct ModelConfig {
   std::optional<int> seq;
   std::optional<int> positions;
   std::optional<int> ffn;
-  std::optional<double> dropout;  // open: what `init` says
+  std::optional<double> dropout;  // empty: that of `init`
   std::optional<bool> tie_embeddings;
-  // kind = "llama" only.
+  // Only for kind = "llama".
   std::optional<LlamaVariant> variant;
   std::optional<int> kv_heads;
   std::optional<int> head_dim;
@@ -87,8 +88,9 @@ struct ModelConfig {
   bool operator==(const ModelConfig&) const = default;
 };
 
-// [model] too, for kind = "emulated". The lists hold one number (the time of
-// one D-th of the model) or one per stage; never empty in an emulated model.
+// The part of [model] for kind = "emulated". The lists hold one number (the
+// time of one D-th of the model) or one per stage, and are never empty in an
+// emulated model.
 struct EmulatedConfig {
   std::vector<double> forward_ms;
   std::vector<double> input_grad_ms;
@@ -102,8 +104,8 @@ struct EmulatedConfig {
   bool operator==(const EmulatedConfig&) const = default;
 };
 
-// [schedule]. depth and micros are 0 where the file leaves them out, because
-// `file` gives them.
+// [schedule]. depth and micros are 0 if the file leaves them out because `file`
+// gives them.
 struct ScheduleConfig {
   ScheduleSpec spec = {.scheme = "chimera"};
   std::optional<int> micro_batch;
@@ -116,7 +118,7 @@ struct ScheduleConfig {
   bool operator==(const ScheduleConfig&) const = default;
 };
 
-// [train]. steps and lr are present once check_for_training() is content.
+// [train]. steps and lr are set once check_for_training() finds no errors.
 struct TrainConfig {
   std::optional<int> steps;
   std::optional<double> lr;
@@ -131,7 +133,7 @@ struct TrainConfig {
   LrDecay decay = LrDecay::kConstant;
   double min_lr = 0;
   std::int64_t seed = 0;
-  std::optional<int> threads;  // per worker; open = the host's share
+  std::optional<int> threads;  // per worker; empty: the host's share
   bool shard_update = false;
   OnNan on_nan = OnNan::kStop;
   int eval_every = 0;  // steps; 0 = never
@@ -148,8 +150,8 @@ struct DataConfig {
   SampleOrder order = SampleOrder::kShuffled;
   std::string tokenizer = "bytes";
   TokenType token_type = TokenType::kAuto;  // of .bin files
-  double eval_fraction = 0;     // share of each file that is kept to evaluate
-  std::vector<double> weights;  // of the files of `path`; empty: their sizes
+  double eval_fraction = 0;     // share of each file kept for evaluation
+  std::vector<double> weights;  // of the files of `path`; empty: by size
   Packing pack = Packing::kWindows;
 
   bool operator==(const DataConfig&) const = default;
@@ -163,7 +165,7 @@ struct RunSection {
   double timeout_s = 300;
   bool trace = false;
   int save_every = 0;   // steps; 0 = never
-  int keep = 2;         // newest checkpoints that stay on disk
+  int keep = 2;         // newest checkpoints to keep on disk
   int check_every = 0;  // steps between comparisons of replicas; 0 = at saves
   bool recover = false;
   bool tensorboard = false;  // event files in RUN_DIR/tensorboard
@@ -179,22 +181,23 @@ struct RunConfig {
   DataConfig data;
   RunSection run;
 
-  // What reading the configuration changed, in sentences for the user. Not a
+  // Sentences for the user about what reading the configuration changed. Not a
   // key: never printed to a file.
   std::vector<std::string> notes;
 
   bool operator==(const RunConfig&) const = default;
 };
 
-// Whether the vote of all workers decides about updates whatever the schedule:
-// clipping needs its norm, and skipping on NaN its verdict.
+// True if the vote of all workers decides about updates in every schedule:
+// clipping needs its norm, and skipping on NaN its result.
 [[nodiscard]] bool updates_need_vote(const TrainConfig& train);
 
-// Whether nothing of the shape is left open; false for an emulated model.
+// True if every value of the shape is set; false for an emulated model.
 [[nodiscard]] bool has_shape(const ModelConfig& model);
 
-// The shape of `model` as plain numbers. What only a directory says (stretched
-// rotary positions, a window) is as constructed. REQUIRES: has_shape(model).
+// The shape of `model` as plain numbers. Values that only a directory gives
+// (stretched rotary positions, a window) have their defaults. REQUIRES:
+// has_shape(model).
 [[nodiscard]] ModelShape shape_of(const ModelConfig& model);
 
 }  // namespace chimera

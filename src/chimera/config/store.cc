@@ -17,7 +17,7 @@ namespace {
 using Refusal = std::optional<Diagnostic>;
 using TomlList = std::vector<TomlValue>;
 
-// What is being read: a key's value, or one element of it.
+// The value being read: a key's, or one element of it.
 struct Slot {
   const ConfigKey& key;
   std::string name;  // "train.betas", "train.betas[1]"
@@ -27,7 +27,7 @@ std::string found_text(const Slot& slot, const TomlValue& value) {
   return fmt::format("{} = {}", slot.name, shown(value));
 }
 
-// The commonest mistakes of type are quotes too many or too few.
+// The most common mistakes of type are missing or needless quotes.
 std::string quotes_hint(const TomlValue& value, std::string_view needed) {
   const bool wants_text = needed == "a string";
   if (const auto* text = std::get_if<std::string>(&value.data)) {
@@ -76,7 +76,8 @@ Refusal check_range(const Slot& slot, const TomlValue& value, double number) {
   return out_of_range(slot, value, std::move(needed));
 }
 
-// A row of digits that no TOML integer can hold, and so became a text.
+// True for a row of digits that no TOML integer can hold and that therefore
+// became a text.
 bool is_huge(const TomlValue& value) {
   const auto* text = std::get_if<std::string>(&value.data);
   return text != nullptr && text->size() > 18 &&
@@ -139,7 +140,8 @@ Refusal check_choice(const Slot& slot, const std::string& text, Names choices) {
                     .hint = did_you_mean(text, names)};
 }
 
-// Any text; a null character would silently cut a path short.
+// Accepts any text without a null character, which would silently cut a path
+// short.
 Refusal read_text(const Slot& slot, const TomlValue& value, std::string& out) {
   const auto* text = std::get_if<std::string>(&value.data);
   if (text == nullptr) return wrong_type(slot, value, "a string");
@@ -157,7 +159,7 @@ Refusal read_text(const Slot& slot, const TomlValue& value, std::string& out) {
 Refusal read(const Slot& slot, const TomlValue& value, std::string& out) {
   std::string text;
   if (Refusal refusal = read_text(slot, value, text)) return refusal;
-  // "" means "none" for the keys that start as it.
+  // "" means "none" for keys whose default is "".
   if (text != out) {
     if (Refusal refusal = check_choice(slot, text, slot.key.choices)) {
       return refusal;
@@ -210,7 +212,7 @@ Diagnostic wrong_length(const Slot& slot, std::size_t length,
           .hint = ""};
 }
 
-// One text, or a list of them; "" is none.
+// Accepts one text or a list of texts; "" is an empty list.
 Refusal read(const Slot& slot, const TomlValue& value,
              std::vector<std::string>& out) {
   if (const auto* list = std::get_if<TomlList>(&value.data)) {
@@ -223,7 +225,7 @@ Refusal read(const Slot& slot, const TomlValue& value,
   return std::nullopt;
 }
 
-// One number, or a list: of an emulated model, one per stage.
+// Accepts one number or a list; for an emulated model, one per stage.
 Refusal read(const Slot& slot, const TomlValue& value,
              std::vector<double>& out) {
   const auto* list = std::get_if<TomlList>(&value.data);

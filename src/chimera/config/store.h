@@ -1,5 +1,5 @@
-// One value of run.toml into its place in a RunConfig: the checks that concern
-// a single key (type, range, list of names).
+// Stores one value of run.toml in its RunConfig, with the checks that concern a
+// single key (type, range, list of names).
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace chimera {
 
-// Stores `value`, or says why not (E007 type, E008 range, E009 name, E010 list
-// length, E011 text; `where` is left empty) and leaves `config` as it was.
+// Stores `value`, or returns why not (E007 type, E008 range, E009 name, E010
+// list length, E011 text; `where` is left empty) and leaves `config` unchanged.
 // REQUIRES: the key's member of `config` still has its default.
 [[nodiscard]] std::optional<Diagnostic> store(const ConfigKey& key,
                                               const TomlValue& value,

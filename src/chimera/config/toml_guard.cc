@@ -9,10 +9,10 @@
 namespace chimera {
 namespace {
 
-// A run.toml has a few kilobytes; a list of 2,048 stages, twenty.
+// A run.toml has a few kilobytes; one with a list of 2,048 stages, twenty.
 constexpr std::size_t kMostBytes = 256 * 1024;
 
-// Ours have two parts; the rest is room for numbers in odd places.
+// Keys of run.toml have two parts; the rest is room for numbers in odd places.
 constexpr int kMostDots = 64;
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
@@ -20,12 +20,13 @@ constexpr std::size_t kNone = std::string_view::npos;
 
 bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
 
-// Whether the string that opens at `begin` may run over several lines.
+// True if the string that opens at `begin` may span several lines.
 bool is_long_string(std::string_view text, std::size_t begin) {
   return text.substr(begin, 3) == std::string(3, text[begin]);
 }
 
-// Behind the string that opens at `begin`; kNone if it does not close.
+// The position behind the string that opens at `begin`; kNone if it does not
+// close.
 std::size_t end_of_string(std::string_view text, std::size_t begin) {
   const bool is_long = is_long_string(text, begin);
   const std::string quotes(is_long ? 3 : 1, text[begin]);
@@ -33,7 +34,7 @@ std::size_t end_of_string(std::string_view text, std::size_t begin) {
     if (!is_long && text[at] == '\n') return kNone;
     if (text.substr(at, quotes.size()) == quotes) {
       std::size_t end = at + quotes.size();
-      // Up to two more quotes are the last characters of a long string.
+      // Up to two more quotes may be the last characters of a long string.
       while (is_long && end < at + 5 && end < text.size() &&
              text[end] == quotes[0]) {
         ++end;
@@ -46,15 +47,17 @@ std::size_t end_of_string(std::string_view text, std::size_t begin) {
   return kNone;
 }
 
-// Where a value, a key or a part of one can begin, and so a string.
+// True if a value, a key or a part of one can begin here, and therefore a
+// string.
 bool can_open_string(std::string_view text, std::size_t at) {
   return at == 0 || std::string_view(" \t\n=[{,.").find(text[at - 1]) != kNone;
 }
 
-// `text` with every comment blank and every string a row of x, line for line.
-// What is not ASCII stays in long strings: toml++ trips over it there too,
-// behind a backslash. Ends with the line on which toml++ must give up, because
-// a string does not close or a quote stands in the middle of a word.
+// Returns `text` with every comment blanked and every string replaced by a row
+// of x, line for line. Other characters than ASCII are kept in long strings,
+// because toml++ fails on them there as well, behind a backslash. The result
+// ends with the line on which toml++ must give up: a string does not close, or
+// a quote stands in the middle of a word.
 std::string bare_text(std::string_view text) {
   std::string bare(text);
   std::size_t at = 0;
@@ -82,7 +85,7 @@ bool is_digit(char c) { return (c >= '0' && c <= '9') || c == '_'; }
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-// The point of a number that stands alone: the dot of `1.5`, none of `1.1.1`.
+// True for the point of a single number: the dot of `1.5`, but none of `1.1.1`.
 bool is_decimal_point(std::string_view line, std::size_t dot) {
   std::size_t left = dot;
   while (left > 0 && is_digit(line[left - 1])) --left;
@@ -96,7 +99,7 @@ bool is_decimal_point(std::string_view line, std::size_t dot) {
   return !dot_before && !dot_after;
 }
 
-// At least the number of dots of the longest dotted key on `line`.
+// An upper bound of the dots in the longest dotted key on `line`.
 int dots_of_keys(std::string_view line) {
   int count = 0;
   for (std::size_t at = 0; at < line.size(); ++at) {

@@ -9,13 +9,14 @@ bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// A name or a path that lacks its quotes: gpt2-tiny, /data, ~/data, ../data.
+// True for a name or path that lacks its quotes: gpt2-tiny, /data, ~/data,
+// ../data.
 bool is_bare_text(std::string_view value) {
   return is_letter(value[0]) || value[0] == '/' || value[0] == '~' ||
          value.starts_with("./") || value.starts_with("../");
 }
 
-// `value` is what follows `key =` on the line.
+// `value` is the text after `key =` on the line.
 std::string value_hint(std::string_view key, std::string_view value,
                        std::string_view reason) {
   const auto says = [reason](std::string_view part) {

@@ -1,4 +1,4 @@
-// What to do about a line that is not TOML.
+// Hints for lines that are not TOML.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace chimera {
 
-// `line` is where toml++ gave up, `reason` what it said.
+// `line` is where toml++ gave up, `reason` is its message.
 [[nodiscard]] std::string toml_hint(std::string_view line,
                                     std::string_view reason);
 

@@ -1,7 +1,8 @@
 #include "chimera/config/toml_text.h"
 
-// Where toml++ 3.3 is not the compiled library but its headers, `x = [}]` and
-// `[.a]` are failed assertions in a debug build; without them, plain errors.
+// If toml++ 3.3 is used as headers instead of the compiled library, `x = [}]`
+// and `[.a]` fail assertions in a debug build. Without assertions they are
+// plain errors.
 #define TOML_ASSERT(condition) static_cast<void>(0)
 
 #include <fmt/format.h>
@@ -22,7 +23,8 @@ std::string line_of(const std::string& file_name, std::size_t line) {
   return fmt::format("{}:{}", file_name, line);
 }
 
-// What toml++ says may quote the file: keep it printable and on one line.
+// Messages of toml++ may quote the file, so they are made printable and put on
+// one line.
 std::string printable(std::string_view description) {
   constexpr std::size_t kLongest = 160;
   std::string out(description.substr(0, kLongest));
@@ -62,7 +64,7 @@ TomlEntry entry_of(const toml::key& key, const toml::node& node,
           place_of(key.source(), file_name)};
 }
 
-// toml++ keeps tables in alphabetical order; people read from the top.
+// toml++ sorts tables alphabetically; this restores the order of the file.
 template <class T>
 void sort_by_line(std::vector<T>& items) {
   std::stable_sort(items.begin(), items.end(), [](const T& a, const T& b) {
@@ -96,7 +98,7 @@ TomlDocument document_of(const toml::table& root,
   return document;
 }
 
-// The value of `v = <text>`, if that is TOML and nothing more than that.
+// The value of `v = <text>`, if that is one TOML value and nothing else.
 std::optional<TomlValue> value_in(std::string_view text) {
   const std::string document = "v = " + std::string(text);
   if (refuse_unsafe_toml(document, "")) return std::nullopt;
@@ -144,7 +146,7 @@ Diagnostic not_toml(std::string_view text, const toml::parse_error& error,
   const std::vector<std::string_view> lines = split(text, '\n');
   const std::string_view line =
       number > 0 && number <= lines.size() ? lines[number - 1] : "";
-  // "Error while parsing value: expected ...": the first half is our business.
+  // Drops the first half of "Error while parsing value: expected ...".
   std::string_view reason = error.description();
   const std::size_t colon = reason.find(": ");
   if (colon != std::string_view::npos) reason.remove_prefix(colon + 2);

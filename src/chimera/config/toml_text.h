@@ -1,6 +1,6 @@
 // TOML as this module needs it: sections of keys with scalars or flat lists,
-// each knowing the line it came from. The only place that includes toml++,
-// which is slow to compile and throws; neither leaks out of toml_text.cc.
+// each with its line. Only toml_text.cc includes toml++, which is slow to
+// compile and throws exceptions.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace chimera {
 
-// Where a value was given. `line` only orders the errors.
+// Where a value was given. `line` is used only to order the errors.
 struct SourcePlace {
   static constexpr int kWholeFile = std::numeric_limits<int>::max() - 1;
   static constexpr int kOverride = std::numeric_limits<int>::max();
@@ -23,7 +23,7 @@ struct SourcePlace {
   int line = kWholeFile;
 };
 
-// Something no key takes: a table, a date, a list inside a list.
+// A value that no key accepts: a table, a date, a list inside a list.
 struct TomlOther {
   std::string type;  // "a table"
 };
@@ -51,23 +51,23 @@ struct TomlDocument {
   std::vector<TomlEntry> loose;  // keys above the first section
 };
 
-// Reads untrusted text. Errors: E001 (not TOML), E002 (too large or nested too
+// Reads untrusted text. Errors: E001 (not TOML), E002 (too large, or nested too
 // deeply to be read safely).
 [[nodiscard]] Result<TomlDocument> read_toml(std::string_view text,
                                              const std::string& file_name);
 
-// What stands right of the "=" of --set: TOML, and where that fails a plain
-// string. A TomlOther if it is neither: not UTF-8, or beyond the limits of
-// E002.
+// Reads the text to the right of "=" in --set: as TOML, or else as a plain
+// string. Returns a TomlOther if it is neither (not UTF-8, or beyond the limits
+// of E002).
 [[nodiscard]] TomlValue read_toml_value(std::string_view text);
 
-// "an integer", "a string", ... for messages.
+// Examples: "an integer", "a string"; for messages.
 [[nodiscard]] std::string type_name(const TomlValue& value);
 
-// The value on one line, cut to a length fit for a message.
+// The value on one line, shortened for a message.
 [[nodiscard]] std::string shown(const TomlValue& value);
 
-// A quoted TOML string that reads back as `text`, if that is UTF-8.
+// A quoted TOML string that reads back as `text`. REQUIRES: `text` is UTF-8.
 [[nodiscard]] std::string toml_string(std::string_view text);
 
 }  // namespace chimera

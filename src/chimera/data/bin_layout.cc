@@ -27,15 +27,16 @@ Diagnostic mistake(const char* code, const std::string& where,
           .found = found};
 }
 
-// A layout that says itself how wide its ids are, and how many there are.
+// The width and number of ids that the file or its index declares.
 struct Declared {
   BinLayout layout;
   std::int64_t tokens = 0;
-  std::string by;  // the file that says so
+  std::string by;  // the declaring file
 };
 
 // llm.c's shards start with 256 int32: magic, version, number of ids, zeros.
-// Documents start with the end-of-text token of GPT-2, or Llama 3's first one.
+// Documents start with the end-of-text token of GPT-2, or with Llama 3's first
+// token.
 std::optional<Declared> llmc_header(const MappedFile& file) {
   struct Kind {
     std::int32_t magic, version;
@@ -104,7 +105,7 @@ Diagnostics check_even(const MappedFile& file, int width) {
   return {error};
 }
 
-// What the description beside a corpus says against this run.
+// Compares the description beside a corpus with this run.
 Diagnostics check_description(const CorpusDescription& description,
                               const MappedFile& file,
                               const TokenFileOptions& options) {

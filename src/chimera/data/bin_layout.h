@@ -1,6 +1,6 @@
-// How token ids lie in a .bin file: raw (nanoGPT's), behind the header of an
-// llm.c shard, or with Megatron's index beside them; and what the description
-// beside it (corpus.json) says.
+// Finds the layout of token ids in a .bin file: raw (as nanoGPT writes it),
+// behind the header of an llm.c shard, or with Megatron's index beside them.
+// Also checks the description beside it (corpus.json).
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,27 @@
 
 namespace chimera {
 
-// What tells documents apart, if anything does.
+// How documents can be told apart, if at all.
 struct DocumentBorders {
-  std::vector<std::int64_t> ends = {};              // in tokens; of an index
-  std::optional<std::int64_t> last = std::nullopt;  // id at each end
-  // token id that starts every document
+  std::vector<std::int64_t> ends = {};  // token positions; from an index
+  // Id at the end of every document.
+  std::optional<std::int64_t> last = std::nullopt;
+  // Id at the start of every document.
   std::optional<std::int64_t> first = std::nullopt;
 };
 
 struct BinLayout {
-  size_t first_byte = 0;  // of the ids
-  int width = 2;          // bytes of an id
+  size_t first_byte = 0;  // offset of the first id
+  int width = 2;          // bytes per id
   DocumentBorders borders = {};
 };
 
-// Refuses what contradicts itself, the model's vocabulary, the tokenizer or the
-// type asked for.
+// Refuses a file that contradicts itself, the model's vocabulary, the tokenizer
+// or the requested type.
 [[nodiscard]] Result<BinLayout> find_bin_layout(
     const MappedFile& file, const TokenFileOptions& options);
 
-// The documents of a file. Reads all of it unless `borders` has the ends.
+// Finds the documents of a file. Reads all of it unless `borders` has the ends.
 [[nodiscard]] std::vector<TokenRange> find_documents(
     const TokenIds& ids, const DocumentBorders& borders);
 

@@ -52,7 +52,7 @@ Batch DataSource::read(std::int64_t step, std::int64_t first,
     const Found found = find(number);
     std::visit([&](const auto& samples) { samples.append(found.draw, batch); },
                found.file.samples);
-    // Some files have padding and others none.
+    // Files without padding get segments too if any other file has them.
     if (has_segments_) batch.segments.resize(batch.inputs.size(), 0);
   }
   return batch;

@@ -1,5 +1,5 @@
-// Data files as the endless list of mini-batches of a run. docs/data.md says
-// what files, samples and orders are.
+// Data files as the endless sequence of a run's mini-batches. docs/data.md
+// explains files, samples and orders.
 #pragma once
 
 #include <cstdint>
@@ -20,37 +20,39 @@
 
 namespace chimera {
 
-// The share of each file's samples to read, if eval_fraction is above 0.
+// Which part of each file's samples to read, if eval_fraction is above 0.
 enum class DataPart { kTraining, kEvaluation };
 
 struct DataOptions {
   std::vector<std::string> paths;     // files and patterns
-  ModelKind kind = ModelKind::kGpt2;  // not emulated, which needs no data
-  // Tokenizer of text files, or the one that made a corpus: "bytes" or a path.
+  ModelKind kind = ModelKind::kGpt2;  // never emulated, which needs no data
+  // "bytes" or a path: the tokenizer for text files, or the one that made a
+  // corpus.
   std::string tokenizer = "bytes";
   SampleOrder order = SampleOrder::kShuffled;
   TokenType token_type = TokenType::kAuto;
   Packing pack = Packing::kWindows;
-  std::vector<double> weights = {};  // of `paths`; empty: their sizes
-  double eval_fraction = 0;          // of each file's samples, at its end
+  std::vector<double> weights = {};  // of `paths`; empty: by size
+  double eval_fraction = 0;          // share of each file's samples, at its end
   DataPart part = DataPart::kTraining;
   int seq = 0;
   int vocab = 0;
   int type_vocab = 2;             // token types; BERT only
-  std::int64_t global_batch = 1;  // G; may be above the number of samples
-  // Where a run goes on with another G: number of step 0's first sample, had
-  // all mini-batches been of this size. May be negative; never of a step read.
+  std::int64_t global_batch = 1;  // G; may exceed the number of samples
+  // For a run that resumes with another G: the number that the first sample of
+  // step 0 would have if all mini-batches had this size. It may be negative,
+  // but not for any step that is read.
   std::int64_t shift = 0;
   std::int64_t seed = 0;
   Scan scan = Scan::kWhole;
 };
 
-// Immutable, so any number of threads may read at once. Evaluation is a source
-// of its own with order = kSequential: step k then holds samples k*G ..
+// Immutable, so any number of threads may read at once. Evaluation uses a
+// separate source with order = kSequential: its step k holds samples k*G ..
 // (k+1)*G-1, modulo num_samples().
 class DataSource : public BatchSource {
  public:
-  // sample_ids are numbers in the whole run (step*G + shift + i), so that a
+  // sample_ids are numbered over the whole run (step*G + shift + i), so that a
   // sample's dropout differs between epochs. REQUIRES: 0 <= first, 0 <= count,
   // first + count <= G.
   [[nodiscard]] Batch read(std::int64_t step, std::int64_t first,
@@ -63,7 +65,7 @@ class DataSource : public BatchSource {
   [[nodiscard]] std::int64_t num_samples() const override {
     return mixture_.size();
   }
-  // In the files, those of dropped tails included.
+  // Tokens in the files, including dropped tails.
   [[nodiscard]] std::int64_t num_tokens() const;
 
   using Samples =
@@ -76,30 +78,30 @@ class DataSource : public BatchSource {
   // Samples first .. first + count - 1 of a file.
   struct File {
     Samples samples;
-    size_t entry = 0;  // of DataOptions::paths
+    size_t entry = 0;  // index in DataOptions::paths
     std::int64_t first = 0;
     std::int64_t count = 0;
   };
-  // REQUIRES: at least one sample in all.
+  // REQUIRES: at least one sample in total.
   DataSource(const DataOptions& options, std::vector<File> files);
   struct Found {
     const File& file;
-    Draw draw;  // its sample is counted in the file
+    Draw draw;  // its sample is numbered within the file
   };
-  // The n-th draw of the run.
+  // Finds the n-th draw of the run.
   [[nodiscard]] Found find(std::int64_t number) const;
 
   int seq_;
   std::int64_t global_batch_;
   std::int64_t shift_;
   std::vector<File> files_;
-  std::vector<std::int64_t> ends_;  // of the files' samples, counted over all
+  std::vector<std::int64_t> ends_;  // running totals of the files' samples
   bool has_segments_ = false;
   Mixture mixture_;
 };
 
-// Maps the files and checks all of them: whatever is wrong is said here, before
-// anything trains. REQUIRES: seq, vocab and global_batch at least 1.
+// Maps the files and checks all of them, so that mistakes are reported before
+// anything trains. REQUIRES: seq, vocab and global_batch are at least 1.
 [[nodiscard]] Result<std::shared_ptr<const DataSource>> open_data(
     const DataOptions& options);
 

@@ -83,7 +83,7 @@ TEST(DataSource, SamplesOutsideOfAStepAreOurOwnMistake) {
 DataOptions arbitrary_options() {
   std::string text(static_cast<size_t>(*rc::gen::inRange(40, 400)), ' ');
   for (char& c : text) c = static_cast<char>(*rc::gen::inRange(32, 127));
-  text[0] = 'a';  // blanks alone are no document
+  text[0] = 'a';  // blanks alone are not a document
   return {.paths = {make_file("any.txt", text)},
           .kind = *rc::gen::element(ModelKind::kGpt2, ModelKind::kBert),
           .order = *rc::gen::element(SampleOrder::kShuffled,

@@ -1,4 +1,4 @@
-// Samples that keep to documents: packed causal rows, and pairs with padding.
+// Samples that respect documents: packed causal rows, and pairs with padding.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -54,7 +54,7 @@ TEST(Documents, ARowTakesThemWhileTheyFit) {
       packed(make_file("a.txt", "abc\n\nde\n\nfghi\n\nx\n\nnopqrstuvw"), 6));
   EXPECT_TRUE(source->has_segments());
   ASSERT_EQ(source->num_samples(), 4);
-  // "abc\n" has three inputs, "de\n" two; "fghi\n" does not fit any more.
+  // "abc\n" has three inputs and "de\n" two; "fghi\n" no longer fits.
   EXPECT_EQ(source->read(0, 0, 1),
             (Batch{.samples = 1,
                    .seq = 6,
@@ -65,14 +65,14 @@ TEST(Documents, ARowTakesThemWhileTheyFit) {
                    .positions = {0, 1, 2, 0, 1, 0}}));
   EXPECT_EQ(source->targets(0), (TargetCount{.tokens = 5}));
   EXPECT_EQ(source->read(1, 0, 1).inputs, (Ids{'f', 'g', 'h', 'i', 'x', 0}));
-  // One that is too long is cut into pieces that share a token.
+  // A document that is too long is cut into pieces that share a token.
   EXPECT_EQ(source->read(2, 0, 1).inputs, (Ids{'n', 'o', 'p', 'q', 'r', 's'}));
   EXPECT_EQ(source->read(2, 0, 1).targets.back(), 't');
   EXPECT_EQ(source->read(3, 0, 1).inputs, (Ids{'t', 'u', 'v', 0, 0, 0}));
   EXPECT_EQ(source->targets(3), (TargetCount{.tokens = 3}));
 }
 
-// Every token but the first of its document is a target exactly once.
+// Every token except the first of its document is a target exactly once.
 RC_GTEST_PROP(Documents, EachTargetComesOnceInAnEpoch, ()) {
   const auto lengths = *rc::gen::nonEmpty(
       rc::gen::container<std::vector<int>>(rc::gen::inRange(2, 30)));
@@ -81,10 +81,10 @@ RC_GTEST_PROP(Documents, EachTargetComesOnceInAnEpoch, ()) {
   for (const int length : lengths) {
     jsonl += "{\"text\": \"" + std::string(static_cast<size_t>(length), 'a') +
              "\"}\n";
-    // The newline behind a text is a token, too...
+    // The newline after a text is a token too,
     targets += static_cast<size_t>(length);
   }
-  --targets;  // ... but the last has none.
+  --targets;  // but the last text has none.
   const std::string path = testing::TempDir() + "each_target.jsonl";
   write_file(path, jsonl);
   const int seq = *rc::gen::inRange(1, 20);
@@ -164,7 +164,7 @@ TEST(Documents, PairsKeepToThemAndArePadded) {
   }
 }
 
-// Text that is evaluated must not come up in training as B.
+// Text kept for evaluation must not appear in training as B.
 TEST(Documents, BComesFromTheSamePartOfTheData) {
   std::string text;
   for (char c = 'a'; c <= 'j'; ++c) text += std::string(6, c);

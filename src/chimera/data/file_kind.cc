@@ -9,9 +9,10 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// At least three bytes, so that hardly any list of ids starts as one.
+// At least three bytes, so that hardly any list of ids starts with them by
+// chance.
 struct Magic {
-  std::string_view bytes;  // at the begin of the file
+  std::string_view bytes;  // first bytes of the file
   const char* kind;
   const char* hint;
 };
@@ -44,7 +45,7 @@ constexpr auto kMagics = std::to_array<Magic>({
     {"%PDF-"sv, "a PDF file", kOther},
 });
 
-// Eight bytes that count those of a JSON object, and the object.
+// True for eight bytes that give the length of a JSON object, followed by it.
 bool is_safetensors(std::string_view bytes) {
   if (bytes.size() < 10 || bytes.substr(8, 2) != "{\"") return false;
   return bytes.substr(4, 4) == "\0\0\0\0"sv;
@@ -60,7 +61,7 @@ Diagnostic refused(const std::string& path, const std::string& kind,
           .hint = hint};
 }
 
-// The largest of every `stride`-th id from `first` on.
+// The largest of every `stride`-th id, starting at `first`.
 std::int64_t largest(const TokenIds& ids, std::int64_t first,
                      std::int64_t stride) {
   constexpr std::int64_t kLook = 1 << 16;
@@ -71,7 +72,7 @@ std::int64_t largest(const TokenIds& ids, std::int64_t first,
   return most;
 }
 
-// The refusal of ids of `bits` bits, told by their zeros.
+// Refuses ids that have `bits` bits, as their zeros show.
 Diagnostic wide(const TokenIds& ids, const std::string& path, int bits,
                 const std::string& zeros) {
   return {
@@ -104,9 +105,10 @@ std::optional<Diagnostic> other_kind(const MappedFile& file) {
 
 std::optional<Diagnostic> wider_ids(const TokenIds& ids,
                                     const std::string& path) {
-  constexpr std::int64_t kLeast = 8;       // fewer ids prove nothing
-  constexpr std::int64_t kMostHigh = 3;    // of ids below 2^18
-  constexpr std::int64_t kLeastLow = 256;  // no list of bytes
+  constexpr std::int64_t kLeast = 8;     // fewer ids prove nothing
+  constexpr std::int64_t kMostHigh = 3;  // high half of an id below 2^18
+  // Larger than any byte, so not a list of bytes.
+  constexpr std::int64_t kLeastLow = 256;
   if (ids.width() < 2 || ids.size() < kLeast) return std::nullopt;
   const std::int64_t low = largest(ids, 0, 2);
   const std::int64_t high = largest(ids, 1, 2);

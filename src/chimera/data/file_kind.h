@@ -1,6 +1,6 @@
-// What a file seems to be when it is not what it should be: other formats by
-// their first bytes, wide ids by their zeros. Such files would train without a
-// complaint, and teach nothing.
+// Recognises files that are not what they should be: other formats by their
+// first bytes, wider ids by their zeros. Training on such files would run
+// without an error and learn nothing.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,11 @@
 
 namespace chimera {
 
-// E514 if the file starts as an archive, a NumPy or a Parquet file, ... does.
+// E514 if the file starts like an archive, a NumPy file, a Parquet file, and so
+// on.
 [[nodiscard]] std::optional<Diagnostic> other_kind(const MappedFile& file);
 
-// E515 if the ids seem to be twice or four times as wide as they are read.
+// E515 if the ids seem to be two or four times as wide as they are read.
 [[nodiscard]] std::optional<Diagnostic> wider_ids(const TokenIds& ids,
                                                   const std::string& path);
 

@@ -1,4 +1,4 @@
-// Data files that tests make up, and what opening them says.
+// Data files for tests, and the mistakes found in opening them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,8 @@
 
 namespace chimera {
 
-// The path of a new file of this content, one for each test and name.
+// Makes a file with this content and returns its path, different for each test
+// and name.
 inline std::string make_file(const std::string& name,
                              std::string_view content) {
   const auto* test = testing::UnitTest::GetInstance()->current_test_info();
@@ -34,7 +35,7 @@ inline std::string as_bin(const std::vector<int>& ids) {
   return bytes;
 }
 
-// Every mistake on a line, the first file called FILE; "" if there is none.
+// One mistake per line, with the first file called FILE; "" if there is none.
 inline std::string mistakes_of(const DataOptions& options) {
   const auto source = open_data(options);
   if (source) return "";
@@ -51,7 +52,7 @@ inline std::string mistakes_of(const DataOptions& options) {
   return text;
 }
 
-// REQUIRES: no mistake.
+// REQUIRES: the files have no mistakes.
 inline std::shared_ptr<const DataSource> opened(const DataOptions& options) {
   EXPECT_EQ(mistakes_of(options), "");
   return open_data(options).value();

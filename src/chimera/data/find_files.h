@@ -1,4 +1,4 @@
-// The files that data.path names.
+// Finds the files that data.path names.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@ namespace chimera {
 
 struct DataFile {
   std::string path;
-  size_t entry = 0;  // of data.path, that names it
+  size_t entry = 0;  // index in data.path
 };
 
-// Names with *, ? or [ are patterns of the shell's kind, and give all files
-// that fit, sorted. Refuses (E501) a pattern that no file fits.
+// Names with *, ? or [ are shell patterns and give all matching files, sorted.
+// Refuses (E501) a pattern that matches no file.
 [[nodiscard]] Result<std::vector<DataFile>> find_files(
     const std::vector<std::string>& paths);
 

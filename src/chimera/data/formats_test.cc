@@ -29,7 +29,7 @@ DataOptions causal(const std::string& path, int vocab = 100000) {
           .vocab = vocab};
 }
 
-// The first sample, and the last target of it.
+// The tokens of the first sample, including its last target.
 Ids first_tokens(const DataOptions& options) {
   const Batch batch = opened(options)->read(0, 0, 1);
   Ids ids = batch.inputs;
@@ -78,7 +78,7 @@ TEST(Formats, ADescriptionTellsTheTypeAndIsHeldAgainstTheModel) {
   describe();
   EXPECT_THAT(mistakes_of(causal(path)),
               HasSubstr("9 tokens are not what FILE holds: 40 bytes"));
-  // A file of this name that describes something else is left alone.
+  // A file of this name in another format is ignored.
   write_file(description_path(path), "{\"format\": \"theirs\"}");
   EXPECT_THAT(mistakes_of(causal(path)), HasSubstr("E515"));
   std::filesystem::remove(description_path(path));
@@ -129,8 +129,8 @@ TEST(Formats, MegatronsIndexTellsTypeAndDocuments) {
   std::filesystem::remove(index_path(path));
 }
 
-// Ranks other than the one that scans must not read gigabytes. Counted in page
-// faults, which do not depend on the machine's load.
+// Ranks that do not scan must not read gigabytes. The test counts page faults,
+// which do not depend on the machine's load.
 TEST(Formats, ATrustedListOfLargeFilesIsOnlyMapped) {
   constexpr std::int64_t kGigabyte = 1 << 30;
   DataOptions options = causal("");
@@ -148,7 +148,7 @@ TEST(Formats, ATrustedListOfLargeFilesIsOnlyMapped) {
   const long before = faults();
   const auto source = opened(options);
   EXPECT_EQ(source->num_tokens(), 4 * kGigabyte / 2);
-  // One file alone has 262144 pages.
+  // One whole file has 262144 pages.
   EXPECT_LT(faults() - before, 2000);
   for (const std::string& path : options.paths) std::filesystem::remove(path);
 }

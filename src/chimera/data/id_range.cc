@@ -8,8 +8,8 @@
 namespace chimera {
 namespace {
 
-// The place of the first id that is not below `vocab`. By blocks, because
-// their maximum is found at the speed of memory; a search is not.
+// The index of the first id that is not below `vocab`. Works by blocks, because
+// a maximum runs at the speed of memory and a search does not.
 template <class Id>
 std::optional<size_t> first_too_large(std::span<const Id> ids,
                                       std::uint64_t vocab) {

@@ -1,4 +1,4 @@
-// Whether the ids of a file are those of the model's vocabulary.
+// Checks that the ids of a file are in the model's vocabulary.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace chimera {
 
-// E505 for the first id that is not below `vocab`, with its place.
+// E505 for the first id that is not below `vocab`, with its index.
 [[nodiscard]] Diagnostics check_ids(const TokenIds& ids,
                                     const std::string& path, int vocab);
 

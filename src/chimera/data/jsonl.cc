@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kEnough = 10;
 
-// The reader speaks of schedule files; here it reads data.
+// Maps the reader's codes for schedule files to those for data.
 std::string data_code(const std::string& code) {
   if (code == "E101") return "E507";
   if (code == "E102") return "E508";
@@ -40,7 +40,8 @@ void check_bytes(const std::string& text, int vocab, JsonReader& reader) {
                 "raise model.vocab; 256 takes any text");
 }
 
-// The value of the line's "text"; nullopt (recorded) if there is none.
+// The value of the line's "text"; nullopt (with a recorded error) if there is
+// none.
 std::optional<std::string> read_text(JsonReader& reader) {
   std::optional<std::string> text;
   bool found = false;

@@ -1,6 +1,6 @@
-// JSON Lines: one object a line, blank lines passed over. A file of millions
-// of lines tends to have the same mistake in all of them, so the first mistake
-// of a line is reported, and those of the first ten lines that have one.
+// JSON Lines: one object per line; blank lines are skipped. Since a file of
+// millions of lines tends to have the same mistake in all of them, only the
+// first mistake of a line is reported, and only for the first ten bad lines.
 #pragma once
 
 #include <cstdint>
@@ -20,24 +20,24 @@ struct JsonlText {
 };
 
 // Calls read_line at the beginning of every line that is not blank; it must
-// read exactly one value. Gives the mistakes, the reader's own renamed to the
-// codes of data.
+// read exactly one value. Returns the mistakes. Those of the reader itself get
+// the error codes of data.
 [[nodiscard]] Diagnostics read_lines(
     const JsonlText& jsonl, const std::function<void(JsonReader&)>& read_line);
 
 struct JoinedTexts {
   std::vector<char> bytes = {};
-  // End of each text, its newline included.
+  // End of each text, including its newline.
   std::vector<std::int64_t> ends = {};
 };
 
-// The "text" of all lines as bytes, a newline byte between two of them. Other
-// keys are passed over. ENSURES: at least one byte, those of the texts below
-// `vocab`.
+// The "text" of all lines as bytes, with a newline byte between two texts.
+// Other keys are skipped. ENSURES: at least one byte; the bytes of the texts
+// are below `vocab`.
 [[nodiscard]] Result<JoinedTexts> join_documents(const JsonlText& jsonl,
                                                  int vocab);
 
-// Whether the first line carries prepared input_ids.
+// True if the first line has prepared input_ids.
 [[nodiscard]] bool is_prepared(const JsonlText& jsonl);
 
 }  // namespace chimera

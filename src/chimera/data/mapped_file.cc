@@ -13,7 +13,7 @@ namespace {
 
 class Descriptor {
  public:
-  // Non-blocking, so that a pipe is refused instead of waited for.
+  // Opened non-blocking, so that a pipe is refused instead of waited for.
   explicit Descriptor(const std::string& path)
       : number_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
   Descriptor(const Descriptor&) = delete;

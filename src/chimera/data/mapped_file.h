@@ -1,6 +1,6 @@
-// A whole file as memory, read by the system when it is touched: a corpus may
-// be larger than the memory, and workers on one host share its pages. Cutting
-// a file short while it is mapped ends the process (SIGBUS).
+// A whole file mapped into memory. The system reads pages when they are used,
+// so a corpus may be larger than the memory, and workers on one host share its
+// pages. Truncating a file while it is mapped ends the process (SIGBUS).
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ class MappedFile {
   ~MappedFile();
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  // At least one; page-aligned; where they lie survives a move.
+  // At least one byte, page-aligned. Moving the object does not move the bytes.
   [[nodiscard]] std::string_view bytes() const { return bytes_; }
 
  private:
@@ -36,7 +36,7 @@ class MappedFile {
   std::string_view bytes_;
 };
 
-// Refuses what is missing, unreadable, no regular file, or empty.
+// Refuses a file that is missing, unreadable, not regular or empty.
 [[nodiscard]] Result<MappedFile> map_file(const std::string& path);
 
 }  // namespace chimera

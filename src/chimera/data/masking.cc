@@ -4,10 +4,10 @@ namespace chimera {
 namespace {
 
 constexpr double kMaskedShare = 0.15;
-constexpr double kMaskShare = 0.8;    // of the masked
-constexpr double kRandomShare = 0.1;  // of the masked; the rest stays
+constexpr double kMaskShare = 0.8;    // of the masked positions
+constexpr double kRandomShare = 0.1;  // of the masked positions; the rest stays
 
-// The elements of a sample's stream: three a position, then one.
+// The random numbers of a sample: three per position, then one.
 enum class Choice : std::uint64_t { kWhether, kHow, kId, kCount };
 std::uint64_t element(int position, Choice choice) {
   return static_cast<std::uint64_t>(position) *

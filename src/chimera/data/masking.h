@@ -1,6 +1,6 @@
 // BERT's masking (Devlin et al., NAACL 2019, 3.1): 15 % of the positions are
-// targets; of these 80 % are replaced by the mask, 10 % by a random id, 10 %
-// stay. A function of (seed, epoch, sample, position) alone.
+// targets. Of these, 80 % are replaced by the mask, 10 % by a random id, and 10
+// % stay. It depends only on (seed, epoch, sample, position).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ struct PairLayout {
   int length_b = 0;
 
   static constexpr int kSpecials = 3;
-  static constexpr int kShortest = kSpecials + 2;  // A and B of one token
+  // A and B have one token each.
+  static constexpr int kShortest = kSpecials + 2;
 
   [[nodiscard]] int span() const { return length_a + length_b; }
   [[nodiscard]] int begin_b() const { return length_a + 2; }
@@ -29,7 +30,7 @@ struct PairLayout {
   }
 };
 
-// The ids that are no text.
+// The ids of special tokens.
 struct SpecialIds {
   int cls = 0;
   int sep = 0;
@@ -55,7 +56,7 @@ class Masking {
   // The masked positions, ascending. ENSURES: at least one, because a
   // mini-batch without targets has no mean loss.
   [[nodiscard]] std::vector<int> positions(const PairLayout& layout) const;
-  // What the model sees at a masked position.
+  // The id that the model sees at a masked position.
   [[nodiscard]] std::int64_t input(int position, std::int64_t original) const;
 
  private:

@@ -35,7 +35,7 @@ Draw Mixture::draw(std::int64_t number) const {
   const auto end = std::upper_bound(ends_.begin(), ends_.end(), all.sample);
   const auto part = static_cast<size_t>(end - ends_.begin());
   const std::int64_t begin = part == 0 ? 0 : ends_[part - 1];
-  // How many draws of this part come before this one, in all epochs.
+  // Number of earlier draws from this part, over all epochs.
   const std::int64_t before = all.epoch * (*end - begin) + all.sample - begin;
   const Draw own = draw_of(before, {.order = options_.order,
                                     .seed = options_.seed,

@@ -1,8 +1,7 @@
 // Maps the n-th sample of a run to a sample of one of the corpus's parts.
-// Without weights an epoch is a permutation of all samples of all parts. With
-// weights, parts have shares of an epoch in proportion to them: each part goes
-// through all its samples, in an order of its own, before any of them comes
-// again.
+// Without weights, an epoch is a permutation of all samples of all parts. With
+// weights, each part gets a proportional share of an epoch, and goes through
+// all its samples in an order of its own before any of them comes again.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +14,8 @@ namespace chimera {
 struct MixtureOptions {
   SampleOrder order = SampleOrder::kShuffled;
   std::int64_t seed = 0;
-  std::vector<std::int64_t> sizes = {};  // samples of each part; none is 0
-  std::vector<double> weights = {};      // one of each part, or none
+  std::vector<std::int64_t> sizes = {};  // samples per part; none is 0
+  std::vector<double> weights = {};      // one per part, or empty
 };
 
 class Mixture {
@@ -24,15 +23,16 @@ class Mixture {
   Mixture() = default;
   explicit Mixture(MixtureOptions options);
 
-  // Draws of an epoch.
+  // Draws per epoch.
   [[nodiscard]] std::int64_t size() const { return ends_.back(); }
-  // The n-th draw; its sample is numbered over all parts.
-  // REQUIRES: number >= 0.
+  // The n-th draw. Its sample is numbered over all parts. REQUIRES: number >=
+  // 0.
   [[nodiscard]] Draw draw(std::int64_t number) const;
 
  private:
   MixtureOptions options_;
-  std::vector<std::int64_t> ends_;    // of the parts' draws in an epoch
+  // Running totals of the parts' draws in an epoch.
+  std::vector<std::int64_t> ends_;
   std::vector<std::int64_t> firsts_;  // number of each part's first sample
 };
 

@@ -35,8 +35,8 @@ RC_GTEST_PROP(Mixture, WithoutWeightsAnEpochIsAPermutationOfAllSamples, ()) {
   }
 }
 
-// The share of each part is its weight's, and no sample comes again before all
-// of its part have come.
+// Each part's share is that of its weight, and no sample comes again before all
+// others of its part have come.
 RC_GTEST_PROP(Mixture, WeightsAreSharesAndPartsGoRound, ()) {
   const std::vector<std::int64_t> sizes = any_sizes();
   const auto weights = *rc::gen::container<std::vector<double>>(
@@ -58,7 +58,7 @@ RC_GTEST_PROP(Mixture, WeightsAreSharesAndPartsGoRound, ()) {
     ++uses[draw.sample];
     keys.emplace(draw.epoch, draw.sample);
   }
-  // Masks are drawn from (epoch, sample).
+  // All pairs (epoch, sample) differ, because masks are drawn from them.
   RC_ASSERT(static_cast<std::int64_t>(keys.size()) == kEpochs * mixture.size());
   for (size_t part = 0; part < sizes.size(); ++part) {
     std::int64_t sum = 0;
@@ -115,7 +115,7 @@ TEST(Mixture, AFractionOfEachFileIsKeptToEvaluate) {
                       .seq = 1,
                       .vocab = 256,
                       .global_batch = 4};
-  // Not aggregate order: the fraction is a part of each file.
+  // The fraction is taken from each file, not from all files together.
   const auto text = [](const BatchSource& source) {
     std::string inputs;
     for (std::int64_t step = 0; step < source.num_samples(); step += 4) {

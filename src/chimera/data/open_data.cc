@@ -1,4 +1,4 @@
-// From paths to samples, by the kind of file and of model.
+// Turns paths into samples, by the kind of file and the kind of model.
 #include <cmath>
 #include <optional>
 
@@ -16,14 +16,14 @@ namespace {
 
 using Samples = DataSource::Samples;
 
-constexpr size_t kEnough = 10;  // mistakes
+constexpr size_t kEnough = 10;  // mistakes to report
 
 // Opens the files of one source; they share tokenizer and special ids.
 class Opener {
  public:
   explicit Opener(const DataOptions& options) : options_(options) {}
 
-  // Refuses a tokenizer that is broken, or larger than the model.
+  // Refuses a tokenizer that is broken or larger than the model's vocabulary.
   [[nodiscard]] Diagnostics open_tokenizer() {
     if (options_.tokenizer == "bytes") return {};
     Result<Tokenizer> opened = chimera::open_tokenizer(options_.tokenizer);
@@ -40,7 +40,7 @@ class Opener {
              .hint = "set model.vocab = " + ids}};
   }
 
-  // The samples of a file, numbered from `first_id` on.
+  // Opens the samples of a file, numbered from `first_id` on.
   [[nodiscard]] Result<Samples> open(const std::string& path,
                                      std::int64_t first_id) const {
     Result<MappedFile> file = map_file(path);
@@ -149,10 +149,10 @@ class Opener {
   }
 
   const DataOptions& options_;
-  std::optional<Tokenizer> tokenizer_;  // none: bytes
+  std::optional<Tokenizer> tokenizer_;  // empty: bytes
 };
 
-// How many of a file's samples are kept to evaluate.
+// Number of a file's samples that are kept for evaluation.
 std::int64_t num_evaluated(const DataOptions& options, std::int64_t samples) {
   return std::llround(static_cast<double>(samples) * options.eval_fraction);
 }

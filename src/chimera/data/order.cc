@@ -1,8 +1,9 @@
-// A shuffle without a table: a Feistel network permutes the smallest square
-// power of two that holds all samples, and a place that falls outside walks on
-// until it falls inside (Black & Rogaway, CT-RSA 2002, "cycle walking"). The
-// square is at most four times too large, except for files of a few samples:
-// below 256 places the network prefers some orders to others by a per cent.
+// A shuffle without a table. A Feistel network permutes the smallest square
+// power of two that holds all samples. A place that falls outside is permuted
+// again until it falls inside (Black & Rogaway, CT-RSA 2002, "cycle walking").
+// The square is at most four times too large, except for files of a few
+// samples. Below 256 places the network prefers some orders to others by one
+// per cent.
 #include "chimera/data/order.h"
 
 #include "chimera/base/check.h"

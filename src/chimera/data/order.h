@@ -1,6 +1,7 @@
-// Which sample is the n-th of a run. The order is endless: epoch after epoch,
-// each a new permutation of all samples, and any place of it is found at once,
-// so every worker and every restart sees the same order without storing it.
+// Determines which sample is the n-th of a run. The order is endless: epoch
+// after epoch, each a new permutation of all samples. Any place in it is
+// computed directly, so every worker and every restart sees the same order
+// without storing it.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ struct OrderOptions {
   std::int64_t num_samples = 0;  // at least 1
 };
 
-// The n-th draw. Constant memory; a few dozen multiplications.
+// The n-th draw. Takes constant memory and a few dozen multiplications.
 // REQUIRES: number >= 0.
 [[nodiscard]] Draw draw_of(std::int64_t number, const OrderOptions& options);
 

@@ -67,8 +67,9 @@ TEST(Order, EpochsAndSeedsDiffer) {
   EXPECT_EQ(orders.size(), 400U);
 }
 
-// Where the first, a middle and the last place lead is even over all samples,
-// and so is what follows sample 0: chi-squared below its 1 - 1e-6 quantile.
+// The first, a middle and the last place, and the successor of sample 0, are
+// evenly distributed over all samples: chi-squared is below its 1 - 1e-6
+// quantile.
 TEST(Order, EverySampleIsEquallyLikelyAnywhere) {
   constexpr std::int64_t kEpochs = 20000;
   for (const auto& [size, quantile] :

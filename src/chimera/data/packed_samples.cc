@@ -12,7 +12,7 @@ PackedSamples::PackedSamples(TokenFile tokens, int seq)
       pieces_.push_back({begin, std::min(begin + seq + 1, document.end)});
     }
   }
-  std::int64_t used = seq;  // positions of the row
+  std::int64_t used = seq;  // positions used in the row
   for (size_t piece = 0; piece < pieces_.size(); ++piece) {
     const std::int64_t length = pieces_[piece].size() - 1;
     if (used + length > seq) {

@@ -1,9 +1,9 @@
-// Causal samples of whole documents: a row of seq positions takes documents, in
-// the file's order, as long as the next one fits; the rest is padding. Each
-// position but the last of a document predicts the next token of it, and
-// positions see their own document only and count from its begin. A document
-// of more than seq + 1 tokens is cut, like a list of windows, into pieces of
-// seq positions that each count as a document.
+// Causal samples of whole documents. A row of seq positions takes documents in
+// the file's order as long as the next one fits; the rest is padding. Each
+// position except the last of a document predicts its next token. Positions see
+// only their own document and count from its start. A document of more than seq
+// + 1 tokens is cut into pieces of seq positions, each of which counts as a
+// document.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace chimera {
 
 class PackedSamples {
  public:
-  // REQUIRES: the file's documents are known.
+  // REQUIRES: `tokens` has documents.
   PackedSamples(TokenFile tokens, int seq);
 
   [[nodiscard]] std::int64_t size() const {
@@ -32,10 +32,10 @@ class PackedSamples {
  private:
   TokenFile tokens_;
   int seq_;
-  // Tokens of one document; all but the last are inputs, all but the first
+  // Tokens of one document. All but the last are inputs, all but the first are
   // targets.
   std::vector<TokenRange> pieces_;
-  std::vector<size_t> rows_;  // first piece of each row; then their number
+  std::vector<size_t> rows_;  // first piece of each row, then their total
 };
 
 }  // namespace chimera

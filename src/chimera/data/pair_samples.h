@@ -1,7 +1,7 @@
-// BERT samples: a span of at most seq - 3 tokens of one document, cut in halves
-// A and B and laid out as `[CLS] A [SEP] B [SEP]`, then padding. In half of the
-// samples, anew in each epoch, B is that of another sample; then next_sentence
-// is 1, "does not follow". Masked by masking.h.
+// BERT samples: a span of at most seq - 3 tokens of one document, divided into
+// halves A and B and laid out as `[CLS] A [SEP] B [SEP]`, then padding. In half
+// of the samples, chosen anew in each epoch, B is taken from another sample,
+// and next_sentence is 1, "does not follow". masking.h masks them.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ struct PairOptions {
   SpecialIds ids;
   std::int64_t seed = 0;
   int vocab = 0;
-  std::int64_t first_id = 0;  // of the first sample, for random choices
+  std::int64_t first_id = 0;  // id of the first sample; keys random choices
 };
 
 class PairSamples {
  public:
-  // Cuts each document into spans. What is left at its end is a shorter one,
-  // unless it is a single token, or the end of a file of one document (so that
-  // long files need no padding). REQUIRES: the file's documents are known.
+  // Cuts each document into spans. The rest at its end becomes a shorter span,
+  // unless it is a single token or the file has only one document (so that long
+  // files need no padding). REQUIRES: `tokens` has documents.
   PairSamples(TokenFile tokens, const PairOptions& options);
 
   [[nodiscard]] std::int64_t size() const {
@@ -35,11 +35,11 @@ class PairSamples {
   }
   [[nodiscard]] std::int64_t num_tokens() const { return tokens_.size(); }
   void append(const Draw& draw, Batch& batch) const;
-  // Draws the masked positions; reads no token.
+  // Draws the masked positions without reading any token.
   [[nodiscard]] std::int64_t num_targets(const Draw& draw) const;
-  // Whether any sample is shorter than seq.
+  // True if any sample is shorter than seq.
   [[nodiscard]] bool has_segments() const { return is_padded_; }
-  // Takes B from samples first .. first + count - 1 alone from now on.
+  // From now on takes B only from samples first .. first + count - 1.
   void keep(std::int64_t first, std::int64_t count) {
     first_kept_ = first;
     num_kept_ = count;
@@ -52,7 +52,7 @@ class PairSamples {
     bool follows = true;
   };
   [[nodiscard]] Pair pair_of(const Draw& draw) const;
-  // The sample that B comes from: the drawn one, or another.
+  // The sample that gives B: the drawn one or another.
   [[nodiscard]] std::int64_t source_of_b(const Draw& draw) const;
   [[nodiscard]] Masking masking(const Draw& draw) const;
 

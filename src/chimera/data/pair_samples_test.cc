@@ -1,4 +1,4 @@
-// BERT's pairs and masks, from files and by their statistics.
+// Tests BERT's pairs and masks, from files and by their statistics.
 #include "chimera/data/pair_samples.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,8 @@ namespace {
 
 constexpr SpecialIds kIds{.cls = 1, .sep = 2, .mask = 3};
 
-// 300 samples of seq = 32 (29 tokens each), every token unlike its neighbours.
+// 300 samples of seq = 32 (29 tokens each), in which neighbouring tokens
+// differ.
 DataOptions many_pairs() {
   std::vector<int> ids(300 * 29 + 5);
   for (size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<int>(i) + 1000;
@@ -29,7 +30,7 @@ DataOptions many_pairs() {
           .seed = 3};
 }
 
-// The tokens before masking, specials included.
+// The tokens before masking, including special ones.
 std::vector<std::int64_t> unmasked(const Batch& batch) {
   std::vector<std::int64_t> tokens = batch.inputs;
   for (size_t i = 0; i < tokens.size(); ++i) {
@@ -38,7 +39,7 @@ std::vector<std::int64_t> unmasked(const Batch& batch) {
   return tokens;
 }
 
-// Within five standard deviations of a binomial distribution.
+// Expects `count` within five standard deviations of a binomial distribution.
 void expect_share(std::int64_t count, std::int64_t of, double share) {
   const auto n = static_cast<double>(of);
   EXPECT_NEAR(static_cast<double>(count), n * share,
@@ -92,7 +93,7 @@ TEST(PairSamples, HalfOfThePairsAreNotNextAndChangeByEpoch) {
   EXPECT_EQ(epochs.size(), 60U);
 }
 
-// With two samples a wrong B is sure to be the other's.
+// With two samples, a wrong B must come from the other one.
 TEST(PairSamples, AWrongBIsNeverTheSamplesOwn) {
   const auto source = opened({.paths = {make_file("a.txt", "abcdABCD")},
                               .kind = ModelKind::kBert,
@@ -116,7 +117,7 @@ TEST(PairSamples, MasksInTheRightShares) {
   std::int64_t masked = 0;
   std::int64_t as_mask = 0;
   std::int64_t kept = 0;
-  std::int64_t low = 0;  // random ids below the file's least
+  std::int64_t low = 0;  // random ids below all ids of the file
   for (std::int64_t step = 0; step < 30; ++step) {
     const Batch batch = source->read(step, 0, 300);
     for (size_t i = 0; i < batch.inputs.size(); ++i) {
@@ -131,8 +132,8 @@ TEST(PairSamples, MasksInTheRightShares) {
       if (batch.inputs[i] != 103 && batch.inputs[i] < 1000) ++low;
     }
   }
-  // A sample without a masked position gets one: 0.85^29 of them, far below
-  // the bounds.
+  // A sample without any masked position gets one. This concerns 0.85^29 of
+  // them, far less than the bounds.
   expect_share(masked, 30 * 300 * 29, 0.15);
   expect_share(as_mask, masked, 0.8);
   expect_share(kept, masked, 0.1);
@@ -155,7 +156,7 @@ RC_GTEST_PROP(Masking, ASampleAlwaysHasATarget, ()) {
   }
 }
 
-// With two tokens a sample, 0.85^2 of the samples have their target by force.
+// With two tokens per sample, 0.85^2 of the samples get their target by force.
 TEST(Masking, AForcedTargetIsEvenlyPlaced) {
   const PairLayout layout{.length_a = 1, .length_b = 1};
   std::int64_t first = 0;

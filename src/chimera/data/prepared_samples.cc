@@ -17,7 +17,7 @@ struct PreparedLine {
 struct Range {
   int least = 0;
   int most = 0;
-  std::optional<int> other = std::nullopt;  // legal too
+  std::optional<int> other = std::nullopt;  // also legal
 };
 
 std::string to_text(const Range& range) {
@@ -92,7 +92,7 @@ class PreparedLineReader {
                  "prepare the file anew, or change model.seq");
   }
 
-  // Nothing is asked about padding, so that what it computes does not matter.
+  // Padding must have no targets, so that its outputs do not matter.
   void check_padding() {
     check_length("attention_mask", line_.attention_mask);
     if (json_.failed() || line_.attention_mask.size() != line_.labels.size()) {

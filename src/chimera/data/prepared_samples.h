@@ -1,12 +1,13 @@
-// BERT samples that somebody else has cut and masked, one JSON object a line:
+// BERT samples that another program has cut and masked, one JSON object per
+// line:
 //
 //   {"input_ids": [...], "token_type_ids": [...], "labels": [...],
 //    "next_sentence_label": 0}
 //
-// used as they are, so that losses can be compared with other programs'. The
-// names and values are Hugging Face's: a label of -100 does not count, and
-// next_sentence_label is 1 when the second sentence does not follow the first.
-// An attention_mask may be 0 where the sample is padding.
+// They are used unchanged, so that losses can be compared with those of other
+// programs. Names and values are Hugging Face's: a label of -100 does not
+// count, and next_sentence_label is 1 if the second sentence does not follow
+// the first. An attention_mask may be 0 at padding.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,7 @@ class PreparedSamples {
   }
   void append(const Draw& draw, Batch& batch) const;
   [[nodiscard]] std::int64_t num_targets(const Draw& draw) const;
-  // Whether any sample has padding.
+  // True if any sample has padding.
   [[nodiscard]] bool has_segments() const { return !segments_.empty(); }
 
  private:

@@ -10,11 +10,11 @@
 
 namespace chimera {
 
-// Without a tokenizer: bert-base-uncased's for .bin files whose vocab has them;
-// otherwise control bytes that do not occur in text.
+// Without a tokenizer: those of bert-base-uncased for .bin files whose
+// vocabulary has them, otherwise control bytes that do not occur in text.
 [[nodiscard]] SpecialIds special_ids(DataFormat format, int vocab);
 
-// The tokenizer's own. Refuses (E506) one that lacks any of them.
+// The tokenizer's own ids. Refuses (E506) a tokenizer that lacks any of them.
 [[nodiscard]] Result<SpecialIds> special_ids(const Tokenizer& tokenizer,
                                              const std::string& path);
 

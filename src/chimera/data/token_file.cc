@@ -16,7 +16,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               ".bin files are mapped as they are");
 
-// Documents of bytes, each with the line break behind it.
+// The documents of a text in bytes, each including the line break after it.
 std::vector<TokenRange> documents_of_text(std::string_view text) {
   std::vector<TokenRange> ranges;
   for (const std::string_view document : split_at_blanks(text)) {
@@ -74,7 +74,7 @@ Diagnostics TokenFile::read_jsonl(const TokenFileOptions& options) {
   return {};
 }
 
-// Goes on with the file of ids that the text was turned into.
+// Replaces the text by the file of ids made from it.
 Diagnostics TokenFile::read_text(const TokenFileOptions& options) {
   Result<TokenizedText> tokenized =
       tokenize_text(file_, *options.tokenizer,

@@ -1,5 +1,5 @@
-// A corpus as one long list of token ids, whatever file it comes from, and
-// where its documents lie. Ids that a file holds are mapped, not read.
+// A corpus as one long list of token ids, whatever file it comes from, with the
+// places of its documents. Ids in a file are mapped, not read.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@
 
 namespace chimera {
 
-// What a file holds, told by the end of its name.
+// The content of a file, determined by the end of its name.
 enum class DataFormat {
   kText,   // any other name
   kBin,    // .bin: token ids
-  kJsonl,  // .jsonl: one JSON object a line
+  kJsonl,  // .jsonl: one JSON object per line
 };
 [[nodiscard]] DataFormat format_of(const std::string& path);
 
-// Whether all of a .bin file is read before its first sample is. One process of
-// a run is enough, and the file may be many gigabytes.
+// Whether all of a .bin file is read before its first sample. One process of a
+// run is enough, since the file may have many gigabytes.
 enum class Scan : std::uint8_t { kWhole, kTrusted };
 
 // Tokens begin .. end - 1 of a file.
@@ -38,8 +38,8 @@ struct TokenRange {
 
 struct TokenFileOptions {
   int vocab = 0;
-  const Tokenizer* tokenizer = nullptr;  // of text; null: bytes
-  TokenType type = TokenType::kAuto;     // of .bin files
+  const Tokenizer* tokenizer = nullptr;  // for text; null: bytes
+  TokenType type = TokenType::kAuto;     // for .bin files
   Scan scan = Scan::kWhole;
   bool finds_documents = false;
 };
@@ -52,8 +52,8 @@ class TokenFile {
   [[nodiscard]] std::int64_t operator[](std::int64_t index) const {
     return ids_[index];
   }
-  // Ascending and disjoint; empty unless they were asked for. A file that does
-  // not say is one document.
+  // Ascending and disjoint; empty unless requested. A file without information
+  // about documents is one document.
   [[nodiscard]] const std::vector<TokenRange>& documents() const {
     return documents_;
   }
@@ -71,8 +71,8 @@ class TokenFile {
 
   std::string path_;
   MappedFile file_;
-  std::vector<char> joined_;  // JSONL by bytes: its texts
-  // View of file_ or joined_. Both keep their bytes in place when moved.
+  std::vector<char> joined_;  // texts of JSONL, as bytes
+  // A view of file_ or joined_. Moving this object moves neither.
   TokenIds ids_;
   std::vector<TokenRange> documents_;
 };

@@ -1,4 +1,4 @@
-// Text and .bin files: what they mean, and how they are refused.
+// Tests text and .bin files: their tokens, and their errors.
 #include "chimera/data/token_file.h"
 
 #include <gtest/gtest.h>

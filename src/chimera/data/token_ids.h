@@ -1,5 +1,5 @@
-// A list of token ids as a file stores them: 1, 2 or 4 bytes each, in the order
-// of this machine.
+// A list of token ids as a file stores them: 1, 2 or 4 bytes each, in the byte
+// order of this machine.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace chimera {
 class TokenIds {
  public:
   TokenIds() = default;
-  // REQUIRES: `width` is 1, 2 or 4, and `bytes`, which must outlive this, are
-  // aligned to it. Bytes behind the last whole id are left out.
+  // REQUIRES: `width` is 1, 2 or 4; `bytes` are aligned to it and outlive this
+  // object. Bytes after the last whole id are ignored.
   TokenIds(std::string_view bytes, int width)
       : data_(bytes.data()),
         size_(static_cast<std::int64_t>(bytes.size()) / width),

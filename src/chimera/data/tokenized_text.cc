@@ -22,8 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Lets one process at a time tokenize a text. Best effort: where a file system
-// has no locks, some do it twice, and each result replaces the other whole.
+// Lets one process at a time tokenize a text. On a file system without locks
+// several may do it; each result then replaces the other as a whole.
 class TextLock {
  public:
   explicit TextLock(const std::string& path)
@@ -46,7 +46,7 @@ struct Wanted {
   std::string source_hash;
 };
 
-// Whether `path` holds these ids already.
+// True if `path` already holds these ids.
 bool is_made(const std::string& path, const Wanted& wanted) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) return false;

@@ -1,5 +1,5 @@
-// Text files as token ids, kept in a file beside the text: what one process of
-// a host has tokenized, the others and later runs read.
+// Text files as token ids, kept in a file beside the text. One process of a
+// host tokenizes; the others, and later runs, read the result.
 #pragma once
 
 #include <string>
@@ -11,11 +11,12 @@
 namespace chimera {
 
 struct TokenizeOptions {
-  bool by_blank_lines = false;  // documents of a text; else it is one
+  bool by_blank_lines = false;  // true: documents end at blank lines
 };
 
-// A .bin file of ids, with its description and its index beside it. One that is
-// temporary disappears with this value; who has mapped it keeps its contents.
+// A .bin file of ids with its description and its index beside it. A temporary
+// one is deleted with this object; processes that have mapped it keep its
+// contents.
 class TokenizedText {
  public:
   TokenizedText(std::string file, bool is_temporary)
@@ -32,9 +33,9 @@ class TokenizedText {
   bool is_temporary_;
 };
 
-// books.txt gives books.txt.tokens.bin, or books.txt.documents.bin if it is cut
-// at blank lines. A file from before is used if text and tokenizer are the
-// same. Where the folder cannot be written to, the ids go to a temporary file.
+// Tokenizes books.txt to books.txt.tokens.bin, or to books.txt.documents.bin if
+// it is divided at blank lines. An existing file is used if text and tokenizer
+// are the same. If the folder is not writable, the ids go to a temporary file.
 // Uses all cores. Throws IoError if no file can be written at all.
 [[nodiscard]] Result<TokenizedText> tokenize_text(
     const MappedFile& text, const Tokenizer& tokenizer,

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 using Ids = std::vector<std::int64_t>;
 using testing::HasSubstr;
 
-// The files of a test, in a folder that goes with it.
+// Keeps the files of a test in a folder that is deleted afterwards.
 class TokenizedTextTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -96,7 +96,7 @@ TEST_F(TokenizedTextTest, ManyMayTokenizeOneTextAtOnce) {
 
 TEST_F(TokenizedTextTest, AFolderThatCannotBeWrittenToIsNoHindrance) {
   if (geteuid() == 0) {
-    // Root may write anywhere, but not beside a name that is too long.
+    // Root can write anywhere, but not beside a name that is too long.
     const std::string name(250, 'a');
     const std::string text = folder_ + name;
     std::ofstream(text) << "one two three four";

@@ -1,6 +1,6 @@
 // GPT-2 samples: windows of seq + 1 tokens that overlap by one, so that every
-// token but the file's first is a target once an epoch. What is left at the
-// end of the file is too short for a sample and dropped.
+// token except the file's first is a target once per epoch. The rest at the end
+// of the file is too short for a sample and dropped.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class WindowSamples {
     return (tokens_.size() - 1) / seq_;
   }
   [[nodiscard]] std::int64_t num_tokens() const { return tokens_.size(); }
-  // Sample i: inputs tokens[i*seq .. i*seq+seq-1], targets one further.
+  // Sample i: inputs are tokens[i*seq .. i*seq+seq-1], targets are one further.
   void append(const Draw& draw, Batch& batch) const {
     const std::int64_t begin = draw.sample * seq_;
     for (std::int64_t at = begin; at < begin + seq_; ++at) {
