@@ -14,8 +14,8 @@
 
 namespace chimera {
 
-// What a mistake is about: a program that ends because of it says so by its
-// exit code.
+// What a mistake is about. It decides the exit code of a program that ends
+// because of the mistake.
 enum class DiagnosticKind : std::uint8_t {
   kUsage,       // flags, configurations, schedules
   kData,        // data files, Hugging Face directories

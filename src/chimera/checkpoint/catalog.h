@@ -1,7 +1,7 @@
-// The checkpoints of a run directory, and which of them to go on from.
+// The checkpoints of a run directory, and which of them to resume from.
 //
-//   RUN_DIR/checkpoints/step-00000010          complete: it was renamed at last
-//   RUN_DIR/checkpoints/step-00000020.damaged  found unfit when the run went on
+//   RUN_DIR/checkpoints/step-00000010          complete, since it has its name
+//   RUN_DIR/checkpoints/step-00000020.damaged  found damaged by a resume
 //   RUN_DIR/checkpoints/step-00000020.damaged.2  the same, once more
 //   RUN_DIR/checkpoints/.step-00000030.saving  being written, or cut off
 #pragma once

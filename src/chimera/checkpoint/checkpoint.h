@@ -41,7 +41,7 @@ class Checkpoint {
   struct Range {
     const SafetensorsFile* file = nullptr;
     const TensorInfo* info = nullptr;
-    std::size_t tensor = 0;  // in manifest_
+    std::size_t tensor = 0;  // index in manifest_
   };
   using Name = std::pair<std::string, std::string>;  // kind and parameter
 
@@ -55,7 +55,7 @@ class Checkpoint {
 
   std::string path_;
   Manifest manifest_;
-  // in the manifest's order
+  // In the manifest's order.
   std::vector<std::unique_ptr<SafetensorsFile>> files_;
   std::map<Name, std::vector<Range>> ranges_;  // by first element
 };

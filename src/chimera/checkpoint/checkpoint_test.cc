@@ -31,10 +31,10 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Two ranks' training state, of which each saves a part.
+// The training state of two ranks, each of which saves a part.
 struct SmallState {
   std::vector<float> weights{1, 2, 3, 4, 5, 6};
-  std::vector<float> mean_low{10, 20};  // a range of `mean` on each rank
+  std::vector<float> mean_low{10, 20};  // each rank has a range of `mean`
   std::vector<float> mean_high{30, 40, 50, 60};
   std::vector<float> bias{7, 8};
 
@@ -57,7 +57,7 @@ struct SmallState {
   }
 };
 
-// All that comes out of a named pipe; nothing, if nobody begins to write.
+// Reads everything from a named pipe; empty if nobody begins to write.
 std::string read_pipe(const std::string& path) {
   constexpr int kPatienceMs = 10'000;
   const int descriptor = open(path.c_str(), O_RDONLY | O_NONBLOCK);
@@ -73,8 +73,8 @@ std::string read_pipe(const std::string& path) {
   return bytes;
 }
 
-// What root may do to any file, a user may not. For this thread and those that
-// it starts; of an ordinary user it is the rule anyway.
+// Drops root's right to access any file, for this thread and those that it
+// starts. An ordinary user does not have that right anyway.
 class AsUser {
  public:
   explicit AsUser(const std::string& folder) {
@@ -97,7 +97,7 @@ class CheckpointTest : public testing::Test {
   }
   ~CheckpointTest() override { fs::remove_all(run_dir_); }
 
-  // Through the savers of both ranks.
+  // Saves through the savers of both ranks.
   SaveResult save(int step, int keep = 2) {
     Saver first({.run_dir = run_dir_, .rank = 0, .ranks = 2, .keep = keep});
     Saver second({.run_dir = run_dir_, .rank = 1, .ranks = 2, .keep = keep});
@@ -176,7 +176,7 @@ TEST_F(CheckpointTest, TheCopyIsTakenAtOnce) {
   std::vector<float> numbers(1000, 1.0F);
   saver.start({.step = 1},
               {SmallState::piece("weights", "w", {1000}, 0, numbers)});
-  std::fill(numbers.begin(), numbers.end(), 2.0F);  // the next update
+  std::fill(numbers.begin(), numbers.end(), 2.0F);  // simulates the next update
   EXPECT_EQ(saver.wait_part(), Saver::Part::kWritten);
   saver.settle(true);
   const Result<Checkpoint> opened =
@@ -186,7 +186,7 @@ TEST_F(CheckpointTest, TheCopyIsTakenAtOnce) {
             std::vector<float>(1000, 1.0F));
 }
 
-// The part's file is a pipe here: nothing is written until somebody reads.
+// The part's file is a pipe, so nothing is written until somebody reads.
 TEST_F(CheckpointTest, AFailedWorkerLeavesTheCopyUntilItIsWritten) {
   const std::string folder = saving_path(run_dir_, 1);
   const std::string file = folder + "/part-0000.safetensors";
@@ -194,7 +194,7 @@ TEST_F(CheckpointTest, AFailedWorkerLeavesTheCopyUntilItIsWritten) {
   ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
   std::string written;
   std::thread reader([&] {
-    // As long as the worker needs to fail; it may not free anything meanwhile.
+    // Gives the worker time to fail; it must not free anything meanwhile.
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     written = read_pipe(file);
   });
@@ -221,8 +221,8 @@ TEST_F(CheckpointTest, AnOldOneThatCannotBeRemovedIsAWarning) {
   EXPECT_EQ(saved.path, checkpoint_path(run_dir_, 2));
   EXPECT_EQ(saved.error, "");
   EXPECT_THAT(saved.warning, HasSubstr("Permission denied"));
-  EXPECT_THAT(steps(), ElementsAre(2));  // it is out of sight at least
-  // A run that goes on here does.
+  EXPECT_THAT(steps(), ElementsAre(2));  // at least it is no longer listed
+  // The next run that resumes here removes it.
   const std::string left =
       checkpoints_path(run_dir_) + "/.step-00000001.removing";
   EXPECT_THAT(tidy_checkpoints(run_dir_, {}), ElementsAre(HasSubstr(left)));
@@ -231,7 +231,7 @@ TEST_F(CheckpointTest, AnOldOneThatCannotBeRemovedIsAWarning) {
   EXPECT_FALSE(fs::exists(left));
 }
 
-// What ranks left for each other would be believed by the next that recover.
+// Files that ranks left for each other would be believed by the next recovery.
 TEST_F(CheckpointTest, ARecoveryThatCannotBeRemovedIsNoWarning) {
   const AsUser user(run_dir_);
   const Recovery recovery({.run_dir = run_dir_, .rank = 0, .survivors = {0}});
@@ -242,7 +242,7 @@ TEST_F(CheckpointTest, ARecoveryThatCannotBeRemovedIsNoWarning) {
   fs::permissions(left, fs::perms(0700));
 }
 
-// Every byte of every file: whatever is changed is found.
+// Changes every byte of every file in turn, and every change is found.
 TEST_F(CheckpointTest, FindsEveryChangedByte) {
   const std::string path = save(1).path;
   for (const auto& entry : fs::directory_iterator(path)) {

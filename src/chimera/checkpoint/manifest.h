@@ -1,4 +1,4 @@
-// What a checkpoint holds, and the hash of every byte of it: manifest.json.
+// manifest.json: lists what a checkpoint holds, with hashes of every byte.
 //
 //   {"format":"chimera-checkpoint-1","step":10,"samples":320,"updates":10,
 //    "seed":0,"schedule":"9f0c...","config":"[model]\n...",
@@ -9,15 +9,15 @@
 //   "hash":"..."}
 //
 // A tensor is a parameter's numbers of one kind (exec/train_state.h), or a
-// range of them: then several make up the whole. Which worker wrote what says
-// nothing about who reads it. The last hash is that of all text before it.
-// Files come from strangers: nothing is allocated by a claim.
+// range of them, in which case several make up the whole. Any worker may read
+// what any other wrote. The last hash covers all text before it. Files are
+// untrusted: nothing is allocated by a size that they claim.
 //
 // Codes:
 //   E580 a manifest that cannot be read, or is damaged
 //   E581 a file that is missing, damaged or not what the manifest says
 //   E582 numbers that differ from their hash
-//   E583 a parameter that is not there in whole
+//   E583 a parameter that is incomplete
 #pragma once
 
 #include <cstddef>

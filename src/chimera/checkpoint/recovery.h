@@ -1,5 +1,5 @@
-// How the ranks that are left save the run after one of them is lost. They
-// reach each other through the run directory alone: MPI can hang inside any
+// Lets the surviving ranks save the run after one of them is lost. They
+// communicate only through the run directory, because MPI can hang inside any
 // call once a peer is dead.
 //
 //   RUN_DIR/checkpoints/.recovery/rank-0003          what rank 3 knows

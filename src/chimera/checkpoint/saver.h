@@ -1,11 +1,11 @@
-// Saves in the background of training: what training waits for is a copy.
-// One object per rank, used by that rank's thread. All ranks take the same
-// steps at the same time:
+// Saves in the background of training, which waits only while its state is
+// copied. One object per rank, used by that rank's thread. All ranks call these
+// functions at the same steps:
 //
 //   start()    the rank's share is copied, and its thread begins to write
-//   part()     how far it is: what the rank says in its next votes
-//   settle()   all parts are written: rank 0's thread commits
-//   result()   on rank 0: what became of it
+//   part()     tells how far it is; the rank adds this to its next votes
+//   settle()   once all parts are written: rank 0's thread commits
+//   result()   on rank 0: whether the save succeeded
 #pragma once
 
 #include <cstddef>
@@ -28,13 +28,13 @@ struct SaveResult {
   double total_s = 0;
 };
 
-// State of a save between start() and settle().
+// A save between start() and settle().
 struct OpenSave {
   int step = 0;
   std::string folder;
   double stall_s = 0;
   Clock::time_point started;
-  // why the part failed; empty if it was written
+  // Why the part failed; empty if it was written.
   std::future<std::string> part;
 };
 

@@ -6,8 +6,8 @@
 
 namespace chimera {
 
-// Kinds of failure. Where ranks fail in different ways, the first kind of this
-// list becomes the reason on all of them, so that all end alike.
+// Kinds of failure. If ranks fail in different ways, the kind that comes first
+// in this list becomes the reason on all of them, so that all end alike.
 enum class FailureKind : std::uint8_t {
   kUsage,     // a mistake of the user that only running could show
   kPeerLost,  // another rank is dead or cut off
@@ -22,7 +22,7 @@ enum class FailureKind : std::uint8_t {
 struct Cause {
   FailureKind kind = FailureKind::kInternal;
   std::string reason;
-  // Whether the other ranks' weights are worth saving without this rank.
+  // True if the weights of the other ranks are worth saving without this rank.
   bool can_recover = true;
 };
 

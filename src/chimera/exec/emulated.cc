@@ -15,9 +15,9 @@ struct Stamp {
   int micro = 0;
   int part = 0;
   int step = 0;
-  // Updates of the stage that made it, repeated ones included. In synchronous
-  // schedules all stages have seen as many, so a message of a forward that was
-  // undone is recognised.
+  // Updates that its stage had seen, including repeated ones. In synchronous
+  // schedules all stages have seen equally many, so a message from an undone
+  // forward is recognised.
   int updates = 0;
 
   bool operator==(const Stamp&) const = default;
@@ -158,8 +158,7 @@ class Emulated final : public StageCompute {
   }
 
  private:
-  // Waits until `seconds` after its construction, including the work in
-  // between.
+  // Waits until `seconds` after its construction; work done in between counts.
   class Wait {
    public:
     explicit Wait(double seconds)
@@ -180,13 +179,13 @@ class Emulated final : public StageCompute {
     Clock::time_point until_;
   };
 
-  // Each backward adds a small number of its micro-batch's to the first
-  // element: integers, so that sums are exact up to 2^24.
+  // Each backward adds its micro-batch's number to the first element. The
+  // numbers are small integers, so sums are exact up to 2^24.
   struct Tied {
     float value = 0;
     int step = -1;  // step of its last update
   };
-  // What an update uses up.
+  // What an update consumes, kept to undo it.
   struct Kept {
     float gradient = 0;
     Tied tied;

@@ -1,7 +1,7 @@
 // Stages that wait instead of computing. Times, sizes, messages and sums are
 // those of a real run, so that many workers can be run and measured on a few
-// cores; what passes between stages is stamped and checked, so that a run also
-// proves that everything reached its place.
+// cores. Everything that passes between stages is stamped and checked, so a run
+// also proves that everything reached its place.
 #pragma once
 
 #include <cstddef>

@@ -110,7 +110,7 @@ void Program::note_list() {
                    [](const Action& action) { return action.op == Op::kV; });
   verdict_position_ = static_cast<size_t>(verdict - list().begin());
   for (const Action& action : list()) {
-    // An asynchronous update that is not of one micro-batch is 2BW's.
+    // An asynchronous update that is not for one micro-batch belongs to 2BW.
     if (action.op == Op::kU && action.micro == kNone) {
       double_buffered_ = is_asynchronous(schedule_);
     }

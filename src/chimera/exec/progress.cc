@@ -84,8 +84,8 @@ std::string describe_progress(const Schedule& schedule, int rank,
   }
   const auto position = static_cast<std::uint32_t>(progress) - 1;
   const ActionList& list = schedule.actions[place_of(schedule, rank).worker];
-  // The rank may walk another list than `schedule`'s: training while this rank
-  // evaluates, or an order that it was re-planned to.
+  // The rank may walk a list other than `schedule`'s: it may train while this
+  // rank evaluates, or run an order that was replanned.
   return "step " + std::to_string(step) + ", " +
          (position < list.size() ? describe(list[position])
                                  : "action " + std::to_string(position));

@@ -96,7 +96,7 @@ class StageCompute {
       const StateOrder& /*order*/) {
     return {};
   }
-  // Number of updates applied so far, those before a resume included.
+  // Number of updates applied so far, including those before a resume.
   [[nodiscard]] virtual std::int64_t updates() const { return 0; }
 
   // `input` is the output of the stage below; null for stage 0.
@@ -133,8 +133,8 @@ class StageCompute {
   // `weights`. REQUIRES: no backward has run since. ENSURES: `weights`, all
   // state and the gradient are what they were before it, bit for bit.
   virtual void undo_update(int /*stage*/, const WeightsPtr& /*weights*/) {}
-  // Forgets what forwards of training step `step` have left beside their
-  // results: they run again, or never.
+  // Forgets everything that the forwards of training step `step` left besides
+  // their results. They run again, or never.
   virtual void forget_forwards(int /*step*/) {}
 
   // The weights to all-gather if each rank has updated only its shard of what

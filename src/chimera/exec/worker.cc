@@ -154,7 +154,8 @@ void Worker::update(const Action& action, int step) {
   const bool is_late = program_->has_late_vote();
   const bool gated = program_->vote_gates_update() && !is_late;
   if (gated && open_vote_) read_vote();
-  // Shards of the stage's last update, if no forward has needed them since.
+  // Waits for the shards of the stage's last update, in case no forward has
+  // needed them since.
   finish_gathers(
       [&](const OpenGather& gather) { return gather.stage == action.stage; });
   Versions& versions = this->versions(action.stage);
@@ -189,7 +190,8 @@ Worker::Versions& Worker::versions(int stage) {
 }
 
 WeightsPtr Worker::weights_for(const Action& action, int step, int& version) {
-  // Includes tied weights, which another stage's update has changed.
+  // Includes the groups of tied weights, which another stage's update has
+  // changed.
   const std::vector<int>& groups = program_->groups_of(action.stage);
   finish_gathers([&](const OpenGather& gather) {
     return std::find(groups.begin(), groups.end(), gather.id.group) !=

@@ -23,7 +23,7 @@ namespace chimera {
 struct VoteResult {
   int step = 0;
   Ballot ballot;
-  // when this rank started the vote, at the end of its step
+  // When this rank started the vote, at the end of its step.
   Clock::time_point started;
 };
 
@@ -76,10 +76,10 @@ class Worker {
   // the all-reduces of these steps.
   [[nodiscard]] int votes_read() const { return votes_read_; }
   [[nodiscard]] const Ballot& last_vote() const { return vote_; }
-  // After a failure: applies missing updates, and undoes provisional ones that
+  // After a failure: applies missing updates and undoes provisional ones that
   // the vote did not confirm, so that all stages are in the state after `steps`
-  // steps. `vote` is that of the last of them. REQUIRES:
-  // the failure happened in step `steps` or later.
+  // steps. `vote` is the vote of the last of them. REQUIRES: the failure
+  // happened in step `steps` or later.
   void finish_updates(const Program& program, int steps, const Ballot& vote);
 
   [[nodiscard]] const Recorder& recorder() const { return recorder_; }

@@ -1,5 +1,5 @@
-// What happens when things do not go to plan. (That every schedule runs is
-// shown by tests/runtime_test.cc.)
+// Tests of failures, stops and late votes. (tests/runtime_test.cc shows that
+// every schedule runs.)
 #include "chimera/exec/worker.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ Schedule lowered(const std::string& scheme, const LowerOptions& options = {}) {
       options);
 }
 
-// Emulated stages of which single actions can be changed.
+// Emulated stages with single actions that a test can change.
 class Meddler final : public StageCompute {
  public:
   explicit Meddler(const Schedule& schedule)
@@ -76,7 +76,8 @@ class Meddler final : public StageCompute {
     (void)inner_->update(order, current);
     return current;
   }
-  // The vote of step k carries k as its loss: 4 ranks add up their part.
+  // The vote of step k carries k as its loss: each of the 4 ranks adds its
+  // part.
   bool confirms(const Ballot& vote) const override {
     return !refused.contains(static_cast<int>(vote.loss) / 4);
   }
@@ -85,7 +86,7 @@ class Meddler final : public StageCompute {
     inner_->undo_update(stage, weights);
   }
   NumberBuffer updated_shards(const SumGroup& group, int stage) override {
-    // Tied weights are updated with the first stage.
+    // Tied weights are updated together with the first stage.
     if (is_tied(group) && stage > 0) return {};
     std::vector<float>& values =
         is_tied(group) ? tied_ : newest_[stage]->values;
@@ -112,7 +113,7 @@ class Meddler final : public StageCompute {
   std::vector<float> tied_;
 };
 
-// Knows which gathers a rank has begun and not waited for.
+// Records which gathers a rank has started and not yet waited for.
 class GatherWatch final : public Transport {
  public:
   explicit GatherWatch(Transport& inner) : inner_(inner) {}
@@ -169,7 +170,7 @@ struct Setup {
   int steps = 6;
 };
 
-// The step after the last one that each rank ran.
+// Returns for each rank the step after the last one that it ran.
 std::vector<int> run(const Schedule& schedule, const Setup& setup) {
   std::vector<int> ends(num_ranks(schedule));
   run_workers(
@@ -205,8 +206,8 @@ TEST(Worker, AFailureEndsEveryRankWithItsReason) {
   }
 }
 
-// The weights that a rank gathers into die with its Worker: none of the others
-// may still be writing there.
+// A Worker owns the weights that its rank gathers into. When it is destroyed,
+// no other rank may still write there.
 TEST(Worker, NothingTouchesWhatAFailedRankLeaves) {
   const Schedule schedule = lowered("chimera");
   for (int repeat = 0; repeat < 20; ++repeat) {
@@ -221,8 +222,8 @@ TEST(Worker, NothingTouchesWhatAFailedRankLeaves) {
   }
 }
 
-// Of the weights that it shares with another stage, too: here the last stage
-// of a worker runs before the first, with whose update the tied ones change.
+// This includes weights shared with another stage. Here the last stage of a
+// worker runs before the first, whose update changes the tied weights.
 TEST(Worker, AForwardWaitsForAllShardsOfItsWeights) {
   const Schedule schedule = lowered("gems", {.tied = true});
   std::atomic<int> checked = 0;
@@ -247,7 +248,7 @@ TEST(Worker, AForwardWaitsForAllShardsOfItsWeights) {
         worker.run(program, {.end = 3});
         EXPECT_TRUE(watch.open_groups.empty());
       });
-  // Every stage has a group of its own, the first and the last one more.
+  // Every stage has a group; the first and the last have one more.
   EXPECT_EQ(checked, 3 * 4 * (4 + 2));
 }
 
@@ -265,8 +266,9 @@ TEST(Worker, AMissedDeadlineIsToldInTermsOfTheSchedule) {
         {.meddle = stall, .deadline = std::chrono::milliseconds(200)});
     ADD_FAILURE() << "nobody missed the stalled worker";
   } catch (const TimeoutError& error) {
-    // Whoever gives up first, the stalled worker's neighbour or one further on,
-    // says where it is and what the one it waits for was doing.
+    // The first worker that gives up, a neighbour of the stalled one or one
+    // further on, names its own place and what the worker it waits for was
+    // doing.
     EXPECT_THAT(error.what(), HasSubstr("step 2, "));
     EXPECT_THAT(error.what(), HasSubstr(": waited in vain for "));
     EXPECT_THAT(error.what(), HasSubstr("whose last action was: step "));
@@ -274,7 +276,8 @@ TEST(Worker, AMissedDeadlineIsToldInTermsOfTheSchedule) {
   }
 }
 
-// Without a gate the vote of step k is read during step k + 1.
+// If the vote does not gate updates, the vote of step k is read during step k +
+// 1.
 TEST(Worker, AllStopAfterTheSameStep) {
   const auto stop_in_step_2 = [](Meddler& compute, int rank) {
     if (rank != 3) return;
@@ -295,8 +298,8 @@ TEST(Worker, AllStopAfterTheSameStep) {
   }
 }
 
-// Emulated stages check that nothing of a forward that was undone is used: the
-// results of forwards carry how many updates their stage has seen.
+// Emulated stages check that nothing from an undone forward is used: results of
+// forwards carry the number of updates that their stage had seen.
 TEST(Worker, ALateVoteUndoesAndRepeats) {
   for (const char* scheme :
        {"chimera", "1f1b", "gpipe", "interleaved", "zb-v", "planned"}) {
@@ -318,15 +321,15 @@ TEST(Worker, ALateVoteUndoesAndRepeats) {
     ASSERT_GT(before_verdict, 0) << scheme;
     std::atomic<std::size_t> forwards = 0;
     std::atomic<std::size_t> undone = 0;
-    // In the first step, in two that follow each other, and in the last, after
-    // which no forward has begun.
+    // The vote changes the updates of the first step, of two consecutive steps,
+    // and of the last step, after which no forward has begun.
     const std::set<int> refused = {0, 2, 3, 5};
     run_workers(
         {.ranks = 4},
         [&](int) {
           auto compute = std::make_unique<Meddler>(schedule);
           compute->refused = refused;
-          // Meddlers gather a tied weight where all its holders have stage 0.
+          // Meddlers gather a tied weight if all its holders have stage 0.
           compute->shard_floats = schedule.pipes() > 1 ? 64 : 0;
           compute->before_forward = [&](const Work&) { ++forwards; };
           return compute;
@@ -343,7 +346,8 @@ TEST(Worker, ALateVoteUndoesAndRepeats) {
   }
 }
 
-// A stop and a change at once: the step under way is dropped, not repeated.
+// The vote stops the run and changes an update: the current step is dropped,
+// not repeated.
 TEST(Worker, ALateVoteMayUndoAndStop) {
   const Schedule schedule =
       lowered("chimera", {.vote_gates_update = true, .late_vote = true});

@@ -19,9 +19,9 @@ void Worker::start_vote(int step) {
   transport_.start_vote({step, stretch_.channel()}, ballot);
 }
 
-// Every rank reads the vote at the same place of its list, so all stop after
-// the same step: this one if the vote decides about updates (V drops what has
-// begun of the next one), else the next one, which is already running.
+// Reads the vote. Every rank does so at the same place of its list, so all stop
+// after the same step: this one if the vote decides about updates (V then drops
+// what has begun of the next one), else the next one, which is already running.
 void Worker::read_vote() {
   const int step = *open_vote_;
   open_vote_.reset();
@@ -39,14 +39,15 @@ void Worker::read_vote() {
   if (options_.on_vote) options_.on_vote({step, vote_, vote_started_});
 }
 
-// V. All ranks read the same vote here, so all of them run the actions before V
-// again or none does.
+// Performs V. All ranks read the same vote here, so either all of them run the
+// actions before V again or none does.
 void Worker::settle_updates(int step) {
   const int next = step + 1;
   const bool has_begun = next < stretch_.end;
   read_vote();
   const bool is_confirmed = compute_.confirms(vote_);
-  // First: a failure from here on finds the updates of the vote that was read.
+  // Updates are settled first, so that a failure from here on finds those that
+  // the vote asked for.
   for (const Action& action : program_->list()) {
     if (action.op != Op::kU) continue;
     if (!is_confirmed) redo_update(action, step);
@@ -62,7 +63,7 @@ void Worker::settle_updates(int step) {
 }
 
 void Worker::redo_update(const Action& action, int step) {
-  // The shards that others sent are those of the update that is undone.
+  // Shards received so far belong to the update that is undone.
   finish_gathers(
       [&](const OpenGather& gather) { return gather.stage == action.stage; });
   Versions& versions = this->versions(action.stage);
@@ -74,7 +75,7 @@ void Worker::redo_update(const Action& action, int step) {
   gather_shards(action, step, /*number=*/1);
 }
 
-// Drops all work of `step` so far, which is what stands before V.
+// Drops all work of `step` so far: the actions before V.
 void Worker::drop_forwards(int step) {
   const ActionList& list = program_->list();
   const auto verdict =
@@ -93,7 +94,8 @@ void Worker::drop_forwards(int step) {
   compute_.forget_forwards(step);
 }
 
-// It comes: it was sent before V too.
+// Receives and drops a message. It will arrive, because it was sent before V
+// too.
 void Worker::drop_message(const Action& post, int step) {
   const size_t sent = program_->index().activation(post.stage - 1, post.micro);
   (void)waiting(post, step, "an activation", [&] {

@@ -20,9 +20,11 @@ struct HfShape {
   ModelShape model;  // seq = positions; the caller may shorten it
   double layer_norm_epsilon = 1e-5;
   int type_vocab = 0;  // token types; BERT only
-  // The token whose embedding inputs do not train; -1 = none. BERT only.
+  // The token whose embedding is not trained through the inputs; -1 = none.
+  // BERT only.
   int padding_id = -1;
-  // Dropout probabilities the model was trained with, to report or to pass on.
+  // Dropout probabilities that the model was trained with, to report or to pass
+  // on.
   double embedding_dropout = 0.1;  // BERT: equal to hidden_dropout; Llama: 0
   double hidden_dropout = 0.1;
   double attention_dropout = 0.1;

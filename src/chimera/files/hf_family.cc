@@ -73,7 +73,7 @@ constexpr auto kQwen2Fixed =
 constexpr auto kQwen3Fixed = std::to_array<HfFixedKey>(
     {{"attention_bias", false}, {"use_sliding_window", false}});
 
-// The Llama family: names and sizes are those of BERT.
+// Makes a table of the Llama family, whose names and sizes are those of BERT.
 constexpr HfFamily llama(LlamaVariant variant, std::string_view architecture,
                          std::span<const HfFixedKey> fixed) {
   HfFamily family = kBert;

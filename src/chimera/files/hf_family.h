@@ -30,15 +30,15 @@ struct HfFixedKey {
 
 struct HfFamily {
   ModelKind kind;
-  LlamaVariant variant;           // of a Llama
+  LlamaVariant variant;           // for Llama
   std::string_view model_type;    // in config.json
   std::string_view architecture;  // in directories that are written
-  std::string_view prefix;        // of the names of the base model's tensors
+  std::string_view prefix;        // of the base model's tensor names
   std::array<HfSizeKey, 5> sizes;
   std::string_view ffn;
   std::string_view activation_key;
   std::string_view activation;
-  // The values if config.json has none.
+  // The values if config.json gives none.
   double layer_norm_epsilon;
   bool tie_embeddings;
   std::span<const HfRealKey> reals;

@@ -131,7 +131,7 @@ bool HfLlamaReader::read(const std::string& key) {
   } else if (key == "rope_theta") {
     double theta = llama.rope.theta;
     read_positive(key, 1, theta);
-    // The one inside of rope_parameters counts.
+    // The value inside of rope_parameters takes precedence.
     if (!has(rope_keys_, key)) llama.rope.theta = theta;
   } else if (key == "rope_scaling" || key == "rope_parameters") {
     read_rope(key);
@@ -153,7 +153,7 @@ std::vector<HfLlamaMistake> HfLlamaReader::finish() {
   ModelShape& model = shape_.model;
   LlamaShape& llama = model.llama;
   std::vector<HfLlamaMistake> mistakes;
-  // Other variants have other defaults, which no file relies on.
+  // Other variants have other defaults, on which no file relies.
   if (llama.variant == LlamaVariant::kLlama && llama.kv_heads == 0) {
     llama.kv_heads = model.heads;
   }

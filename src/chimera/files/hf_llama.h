@@ -13,7 +13,7 @@
 
 namespace chimera {
 
-// A contradiction of the whole document.
+// A mistake that concerns the whole document.
 struct HfLlamaMistake {
   const char* code;
   std::string found;
@@ -22,15 +22,16 @@ struct HfLlamaMistake {
 
 class HfLlamaReader {
  public:
-  // Both must outlive it. `shape` gets what is read.
+  // Stores in `shape` what it reads. REQUIRES: both arguments outlive this
+  // object.
   HfLlamaReader(JsonReader& json, HfShape& shape)
       : json_(json), shape_(shape) {}
 
-  // Reads the value of `key`; false, with the value left in place, if the key
-  // is none of these.
+  // Reads the value of `key`. Returns false, with the value left in place, if
+  // the key is none of these.
   bool read(const std::string& key);
 
-  // Fills in defaults; what is missing or contradicts something otherwise.
+  // Fills in defaults. Returns missing keys and contradictions.
   [[nodiscard]] std::vector<HfLlamaMistake> finish();
 
  private:
@@ -44,7 +45,7 @@ class HfLlamaReader {
 
   JsonReader& json_;
   HfShape& shape_;
-  // Keys of rope_scaling or rope_parameters that were there.
+  // The keys of rope_scaling or rope_parameters that were given.
   std::vector<std::string> rope_keys_;
 };
 

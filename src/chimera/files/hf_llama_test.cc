@@ -26,7 +26,7 @@ std::string codes(const std::string& type, const std::string& more) {
   return codes_of(parse_hf_config(config(type, more), "config.json"));
 }
 
-// The first Llama had no grouped heads, and said nothing of rotary positions.
+// The first Llama had no grouped heads and no keys for rotary positions.
 TEST(HfLlama, DefaultsAreThoseOfTheOldestFiles) {
   const HfShape shape = read("llama", "\"rms_norm_eps\": 1e-06");
   EXPECT_EQ(shape.model.kind, ModelKind::kLlama);
@@ -52,7 +52,7 @@ TEST(HfLlama, BothSpellingsOfRotaryPositionsMeanTheSame) {
                                          .low_freq_factor = 1,
                                          .high_freq_factor = 3,
                                          .original_positions = 32}));
-  // Older files say "type".
+  // Older files use the key "type".
   EXPECT_EQ(read("llama", R"("rope_scaling": {"type":"linear","factor":2})"),
             read("llama",
                  R"("rope_parameters": {"rope_type":"linear","factor":2.0})"));

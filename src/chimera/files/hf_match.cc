@@ -169,7 +169,7 @@ void Matcher::settle_aliases() {
     const auto stored = aliases_.find(alias.name);
     const auto meaning = slots_.find(alias.meaning);
     if (stored == aliases_.end() || stored->second.info == nullptr) continue;
-    if (meaning == slots_.end()) continue;  // of another kind of model
+    if (meaning == slots_.end()) continue;  // belongs to another kind of model
     settle(alias.name, matched_.tensors[meaning->second], stored->second);
   }
 }

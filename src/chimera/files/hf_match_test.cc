@@ -83,7 +83,7 @@ TEST(HfMatch, IgnoresBuffers) {
   tensors.push_back({"bert.embeddings.position_ids", {1}, {1}});
   tensors.push_back({"embeddings.token_type_ids", {1}, {1}});
   EXPECT_EQ(codes_bert(tensors), "");
-  // Attention masks are skipped under the name of their family only.
+  // Attention masks are skipped only under the names of their own family.
   tensors.push_back({"h.0.attn.bias", {1}, {1}});
   EXPECT_EQ(codes_bert(tensors), "E537");
 }

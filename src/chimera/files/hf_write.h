@@ -20,9 +20,9 @@ struct HfWriteOptions {
 // Writes the directory, which appears complete or not at all, even if the
 // machine crashes. A tensor may be loaded more than once. Returns no
 // diagnostics on success, or what is wrong with `path`: it must not exist, or
-// be an empty directory. A shape without layers, of user-defined ones, has no
-// config.json. Throws IoError.
-// REQUIRES: `tensors` are those of `shape`, named as ExpectedTensor says.
+// be an empty directory. A shape without layers (user-defined ones) gets no
+// config.json. Throws IoError. REQUIRES: `tensors` are those of `shape`, named
+// as ExpectedTensor says.
 [[nodiscard]] Diagnostics write_hf_directory(
     const std::string& path, const HfShape& shape,
     std::span<const TensorView> tensors, const HfWriteOptions& options = {});

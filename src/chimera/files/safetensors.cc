@@ -24,7 +24,7 @@ Result<std::span<const std::byte>> map_file(const std::string& path) {
     return Diagnostic{
         .code = "E405", .found = "file \"" + path + "\"", .needed = needed};
   };
-  // O_NONBLOCK: opening a pipe must not wait for its other end.
+  // O_NONBLOCK, because opening a pipe must not wait for its other end.
   const int descriptor =
       ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {

@@ -15,12 +15,12 @@ namespace {
 MPI_Comm copy_of_world() {
   MPI_Comm comm = MPI_COMM_NULL;
   check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup");
-  // Errors are returned, so that they can be told in our words.
+  // Makes MPI return errors, so that they can be reported in our own words.
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   return comm;
 }
 
-// MPI promises 32768 at least.
+// MPI guarantees at least 32768 tags.
 std::int64_t number_of_tags() {
   void* highest = nullptr;
   int is_known = 0;
@@ -29,7 +29,7 @@ std::int64_t number_of_tags() {
   return is_known != 0 ? std::int64_t{*static_cast<int*>(highest)} + 1 : 32768;
 }
 
-// Only the members take part.
+// Makes the communicator of `members`. Only the members call it.
 MPI_Comm comm_of(const std::vector<int>& members, int number) {
   MPI_Group world = MPI_GROUP_NULL;
   MPI_Group group = MPI_GROUP_NULL;
@@ -45,7 +45,8 @@ MPI_Comm comm_of(const std::vector<int>& members, int number) {
   return comm;
 }
 
-// Process numbers mean the same where machine and namespace are the same.
+// Identifies a process. Process numbers are comparable if machine and namespace
+// are the same.
 struct Process {
   std::uint64_t machine = 0;
   std::uint64_t space = 0;

@@ -1,7 +1,7 @@
-// The communicators of a run: for messages (one, unless MPI has too few tags),
-// one for votes and heartbeats,
-// one for each sum group, all made in one order on every rank. And which ranks
-// are processes of this host.
+// The communicators of a run: one for messages (several if MPI has too few
+// tags), one for votes and heartbeats, and one for each sum group. All ranks
+// make them in the same order. Also knows which ranks are processes of this
+// host.
 #pragma once
 
 #include <mpi.h>
@@ -16,8 +16,8 @@ namespace chimera {
 
 class Communicators {
  public:
-  // Both as in MpiOptions. All ranks of the world make theirs at once. Throws
-  // CommError.
+  // Both arguments are as in MpiOptions. All ranks of the world construct
+  // theirs at the same time. Throws CommError.
   Communicators(const std::vector<std::vector<int>>& groups,
                 std::int64_t messages);
   ~Communicators();
@@ -26,15 +26,16 @@ class Communicators {
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int ranks() const { return ranks_; }
-  // Where the messages of an index travel between this rank and `rank`. No two
-  // indices share both communicator and tag: an MPI may have few tags.
+  // The address of messages with this index between this rank and `rank`. No
+  // two indices share both communicator and tag; several communicators are used
+  // because an MPI may have few tags.
   [[nodiscard]] MpiAddress message(std::int64_t index, int rank) const;
   [[nodiscard]] MPI_Comm control() const { return control_; }
-  // MPI_COMM_NULL if this rank is not a member, or the only one.
+  // MPI_COMM_NULL if this rank is not a member, or is the only one.
   [[nodiscard]] MPI_Comm group(std::size_t number) const {
     return groups_[number];
   }
-  // The process of a rank; 0 if it is not on this host.
+  // The process id of a rank; 0 if it is not on this host.
   [[nodiscard]] int local_pid(int rank) const { return local_pids_[rank]; }
 
  private:
@@ -43,7 +44,7 @@ class Communicators {
   int rank_ = 0;
   int ranks_ = 1;
   std::vector<MPI_Comm> messages_;
-  std::int64_t tags_ = 1;  // of each of them
+  std::int64_t tags_ = 1;  // tags of each message communicator
   MPI_Comm control_ = MPI_COMM_NULL;
   std::vector<MPI_Comm> groups_;
   std::vector<int> local_pids_;  // [rank]

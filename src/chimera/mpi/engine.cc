@@ -105,7 +105,7 @@ void Engine::run() {
       }
     }
   } catch (const std::exception&) {
-    // Without this thread nothing can be sent: the others notice the silence.
+    // Nothing can be sent without this thread; the others notice the silence.
     const Cause cause = options_.handler.cause_of_exception();
     monitor_.end_run({.kind = cause.kind, .reason = cause.reason});
   }
@@ -166,7 +166,7 @@ void Engine::begin(const Question& question) {
                           : votes_.waits_for());
 }
 
-// Endings that came from another rank are sent on: they may not have reached
+// Endings learnt from another rank are sent on, since they may not have reached
 // everybody.
 void Engine::send_ending() {
   const std::optional<Ending> ending = monitor_.ending();

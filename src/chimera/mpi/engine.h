@@ -45,7 +45,7 @@ struct StartVote {
 };
 // Asks which rank a collective or the vote is waiting for.
 struct Question {
-  std::optional<CollectiveId> collective;  // none: the vote
+  std::optional<CollectiveId> collective;  // empty: the vote
   std::shared_ptr<std::promise<int>> answer;
 };
 using Request =
@@ -53,7 +53,7 @@ using Request =
 
 class Engine {
  public:
-  // The three references outlive the engine.
+  // REQUIRES: the three arguments outlive the engine.
   Engine(const MpiOptions& options, const Communicators& comms,
          Mailbox& mailbox);
   // Returns only when all peers leave too, so that no message is left over.
@@ -99,7 +99,7 @@ class Engine {
   VoteRounds votes_;
   std::vector<std::unique_ptr<GroupCollectives>> all_reduces_;  // null if local
   std::vector<std::unique_ptr<GroupCollectives>> all_gathers_;  // the same
-  std::optional<FailureKind> sent_ending_;  // that all others were sent
+  std::optional<FailureKind> sent_ending_;  // what all others were sent
   Clock::time_point last_event_;
   int idle_polls_ = 0;
   std::vector<Request> taken_;

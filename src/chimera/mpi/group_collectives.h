@@ -23,8 +23,8 @@ class GroupCollectives {
  public:
   using Done = std::function<void(const CollectiveId& id, const Span& span)>;
 
-  // REQUIRES: `members` are ranks of the world, and the ranks of `comm` stand
-  // for them in the same order.
+  // REQUIRES: `members` are ranks of the world, and rank i of `comm` is
+  // members[i].
   GroupCollectives(Wire& wire, MPI_Comm comm, std::vector<int> members,
                    Done done);
   GroupCollectives(const GroupCollectives&) = delete;
@@ -36,7 +36,7 @@ class GroupCollectives {
   [[nodiscard]] int waits_for() const;
 
  private:
-  static constexpr int kBlocks = 4;  // at once
+  static constexpr int kBlocks = 4;  // worked on at once
 
   struct Task {
     CollectiveId id;

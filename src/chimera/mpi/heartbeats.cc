@@ -101,8 +101,9 @@ void Heartbeats::send_ending(const Ending& ending) {
   for (int rank = 0; rank < static_cast<int>(known_.size()); ++rank) {
     if (rank != rank_ && rank != ending.lost) send_to(rank);
   }
-  // The lost rank may only have been stopped, and then learns of the end when
-  // it wakes up. It comes last, as sending to a dead process may hang.
+  // The lost rank may only have been stopped, and will then learn of the end
+  // when it wakes up. It is told last, because sending to a dead process may
+  // hang.
   if (ending.lost >= 0 && ending.lost != rank_ && !ending.is_dead) {
     send_to(ending.lost);
   }

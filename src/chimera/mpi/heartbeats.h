@@ -22,7 +22,8 @@ class Heartbeats {
     MPI_Comm comm = MPI_COMM_NULL;  // of the whole world
     // REQUIRES: symmetric, so that every rank hears those that hear it.
     std::vector<int> peers;
-    std::function<void(const Ending& ending)> on_ending;  // another rank's
+    // Called for endings of other ranks.
+    std::function<void(const Ending& ending)> on_ending;
   };
 
   using Silence = std::pair<int, Clock::duration>;  // rank (-1 = none), time
@@ -103,7 +104,8 @@ class Heartbeats {
   Clock::time_point next_beat_;
   Beat arrived_;
   EndingMessage ending_arrived_;
-  std::deque<EndingMessage> endings_sent_;  // a deque, as addresses must last
+  // A deque, because addresses must last.
+  std::deque<EndingMessage> endings_sent_;
   std::vector<Peer> peers_;
   std::vector<Known> known_;  // [rank]
 };

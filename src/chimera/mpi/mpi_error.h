@@ -1,4 +1,4 @@
-// MPI's return codes become CommError.
+// Turns MPI's return codes into CommError.
 #pragma once
 
 namespace chimera {

@@ -84,7 +84,7 @@ class MpiRank final : public MpiTransport {
   }
 
   // Does not return: the monitor ends the process once the others know. Until
-  // then no memory that they may still read goes away.
+  // then no memory is freed that they may still read.
   void abort(const std::string& /*reason*/) noexcept override {
     if (is_released_) return;
     const Cause cause = options_.handler.cause_of_exception();
@@ -110,8 +110,8 @@ class MpiRank final : public MpiTransport {
   }
 
   // Called when a deadline has passed. A silent rank may be the cause: either
-  // it is heard again, or the monitor declares it lost. Then the process ends,
-  // or, if the run can be saved, is released.
+  // it is heard again, or the monitor declares it lost. The process then ends
+  // or, if the run can be saved, the worker is released.
   [[noreturn]] void fail(const char* what, int peer) {
     const auto is_someone_silent = [this] {
       return engine_.heartbeats().longest_silence().second >
@@ -130,7 +130,7 @@ class MpiRank final : public MpiTransport {
   }
 
   // The rank that a collective, or else the vote, waits for; -1 if the
-  // communication thread does not answer, as it hangs inside MPI.
+  // communication thread does not answer because it hangs inside MPI.
   int missing(const std::optional<CollectiveId>& collective) {
     const auto answer = std::make_shared<std::promise<int>>();
     engine_.ask(Question{collective, answer});

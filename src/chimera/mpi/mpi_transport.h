@@ -30,7 +30,7 @@ struct MpiOptions {
   // Number of tags that every MPI has.
   static constexpr std::int64_t kFewMessages = 32768;
 
-  // Outlives the transport.
+  // REQUIRES: outlives the transport.
   EndingHandler& handler;
 };
 

@@ -32,8 +32,8 @@ PeerMonitor::PeerMonitor(Options options, Heartbeats& heartbeats,
   for (const Process& process : options_.processes) {
     const auto pidfd =
         static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0));
-    // The process has ended already. (Linux before 5.3 has no pidfd; there only
-    // the silence shows it.)
+    // The process has ended already. (Linux before 5.3 has no pidfd; there a
+    // death shows only as silence.)
     if (pidfd < 0 && errno == ESRCH) end_run_after_death(process.rank);
     pidfds_.push_back(pidfd);
   }
@@ -79,7 +79,7 @@ std::optional<Ending> PeerMonitor::ending() const {
   return ending_;
 }
 
-// The rest of the time is needed to tell the other ranks.
+// The remaining time is needed to tell the other ranks.
 void PeerMonitor::expect_kill(Clock::duration time_left) {
   const std::lock_guard lock(mutex_);
   longest_silence_ = std::min(longest_silence_, time_left * 7 / 10);

@@ -29,7 +29,7 @@ class PeerMonitor {
     Clock::duration longest_silence;  // a rank silent for longer is lost
   };
 
-  // Both references outlive this.
+  // REQUIRES: both references outlive this object.
   PeerMonitor(Options options, Heartbeats& heartbeats, EndingHandler& handler);
   ~PeerMonitor();
   PeerMonitor(const PeerMonitor&) = delete;

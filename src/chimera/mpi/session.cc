@@ -13,7 +13,7 @@
 namespace chimera {
 namespace {
 
-// Polls without taking a core away from ranks that are still at work.
+// Polls without taking a core from ranks that are still working.
 bool poll_until(Clock::time_point deadline, const std::function<bool()>& done) {
   while (!done()) {
     if (Clock::now() > deadline) return false;
@@ -22,7 +22,7 @@ bool poll_until(Clock::time_point deadline, const std::function<bool()>& done) {
   return true;
 }
 
-// A message of unknown length, if one has come.
+// Receives a message of unknown length, if one has arrived.
 bool take(int from, int tag, std::string& text) {
   int has_come = 0;
   MPI_Message message = MPI_MESSAGE_NULL;

@@ -1,5 +1,5 @@
-// MPI for the length of a run, and what ranks tell each other before there is a
-// transport. Used by one thread.
+// Holds MPI for the length of a run, and lets ranks exchange texts before there
+// is a transport. Used by one thread.
 #pragma once
 
 #include <chrono>
@@ -18,17 +18,17 @@ class MpiSession {
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
-  // How many ranks share this one's host.
+  // Number of ranks on this rank's host.
   [[nodiscard]] int ranks_here() const { return ranks_here_; }
   [[nodiscard]] int hosts() const { return hosts_; }
-  // "Open MPI v4.1.4".
+  // Example: "Open MPI v4.1.4".
   [[nodiscard]] static std::string library();
 
-  // On rank 0: what every rank has given, in rank order; elsewhere: empty.
+  // Returns on rank 0 the texts of all ranks, in rank order; elsewhere nothing.
   // Throws TimeoutError, which names the first rank that is missing.
   [[nodiscard]] std::vector<std::string> gather(const std::string& mine,
                                                 std::chrono::seconds deadline);
-  // On every rank: what rank 0 has given.
+  // Returns rank 0's text on every rank.
   [[nodiscard]] std::string broadcast(const std::string& mine,
                                       std::chrono::seconds deadline);
 

@@ -19,7 +19,7 @@ class VoteRounds {
   VoteRounds(const VoteRounds&) = delete;
   VoteRounds& operator=(const VoteRounds&) = delete;
 
-  // REQUIRES: this rank has read the result of the vote before.
+  // REQUIRES: this rank has read the result of the previous vote.
   void start(const VoteId& id, const Ballot& ballot);
 
   // The rank that the current vote waits for; -1 if there is no vote.
@@ -50,7 +50,7 @@ class VoteRounds {
   Done done_;
   std::vector<Round> rounds_;  // the same in every vote
   std::list<Vote> votes_;      // under way: at most one
-  bool is_odd_ = false;        // whether the next vote is
+  bool is_odd_ = false;        // parity of the next vote
 };
 
 }  // namespace chimera

@@ -10,7 +10,7 @@
 namespace chimera {
 namespace {
 
-constexpr int kSent = -1;  // in place of an expected length
+constexpr int kSent = -1;  // replaces an expected length
 
 // MPI counts bytes in an int.
 constexpr std::size_t kLongestPiece = std::size_t{1} << 30;
@@ -62,7 +62,8 @@ void Wire::send(const MpiAddress& to, int link,
 }
 
 Clock::time_point Wire::due(const MpiAddress& to, int link, std::size_t bytes) {
-  // Only this rank's own row of links: a link belongs to who sends on it.
+  // This rank models only its own row of links, because a link belongs to its
+  // sender.
   const bool occupies = link != kLatencyOnly;
   const Clock::time_point arrival =
       links_.message(0, occupies ? link : 0, occupies ? bytes : 0).end;
@@ -91,12 +92,12 @@ void Wire::add(MPI_Request request, Done done, int expected) {
   expected_.push_back(expected);
 }
 
-// Both ends derive from the schedule what comes next: another length means that
-// they disagree.
+// Checks lengths. Both ends derive from the schedule what comes next, so
+// another length means that they disagree.
 void Wire::check_statuses(int code, int count) const {
   for (int i = 0; i < count; ++i) {
     const MPI_Status& status = statuses_[i];
-    // Only then are the error fields set.
+    // MPI sets the error fields only in this case.
     if (code == MPI_ERR_IN_STATUS && status.MPI_ERROR != MPI_ERR_PENDING) {
       CHIMERA_CHECK(status.MPI_ERROR != MPI_ERR_TRUNCATE,
                     "a message is longer than was expected");
@@ -131,8 +132,8 @@ bool Wire::advance() {
   if (code != MPI_ERR_IN_STATUS) check_mpi(code, "MPI_Testsome");
   if (count == MPI_UNDEFINED || count == 0) return moved;
   check_statuses(code, count);
-  // What follows may start new messages, so the finished ones leave first, the
-  // highest index first, so that the others keep theirs.
+  // A `done` function may start new messages, so the finished ones are removed
+  // first, from the highest index down, so that the other indices stay valid.
   for (int i = 0; i < count; ++i) {
     finished_.emplace_back(std::move(dones_[indices_[i]]), statuses_[i]);
   }

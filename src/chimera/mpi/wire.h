@@ -1,6 +1,6 @@
-// Non-blocking MPI messages and what follows when each is through. Used by one
-// thread only, which calls advance() again and again: Open MPI moves nothing
-// unless somebody calls it.
+// Non-blocking MPI messages, each with a function to call when it is complete.
+// Used by one thread only, which must keep calling advance(): Open MPI moves
+// nothing unless somebody calls it.
 #pragma once
 
 #include <mpi.h>
@@ -16,7 +16,7 @@
 
 namespace chimera {
 
-// Where a message goes to or comes from.
+// The other end of a message.
 struct MpiAddress {
   MPI_Comm comm = MPI_COMM_NULL;
   int rank = 0;  // in comm
@@ -31,26 +31,28 @@ class Wire {
   static constexpr int kNoLink = -1;
   static constexpr int kLatencyOnly = -2;
 
-  // Links may be slowed, for emulated runs: a message that would still be under
-  // way is held back at its sender.
+  // `links` may be slow, for emulated runs: a message that would still be in
+  // transit is held back at its sender.
   Wire(const LinkSpeed& links, int ranks);
-  // Gives up what has not come: receives are cancelled.
+  // Cancels receives that have not completed.
   ~Wire();
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
 
-  // The bytes must stay where they are until `done`, which advance() calls.
+  // Receives `into`, and advance() then calls `done`. REQUIRES: the bytes stay
+  // in place until then.
   void receive(const MpiAddress& from, std::span<std::byte> into, Done done);
-  // `link` is the receiver's number in the world, whose link is occupied;
-  // kLatencyOnly for what is too small for that, kNoLink for what is never held
-  // back. Messages of one address keep their order.
+  // `link` is the rank of the receiver in the world, whose link the message
+  // occupies; kLatencyOnly if it is too small to occupy a link, kNoLink if it
+  // is never held back. Messages of one address keep their order.
   void send(const MpiAddress& to, int link, std::span<const std::byte> bytes,
             Done done);
 
-  // Starts what is due and finishes what has come; whether there was any.
+  // Starts the messages that are due and finishes those that are complete.
+  // Returns whether there was any.
   bool advance();
 
-  // When the next message that is held back is due; the far future if none.
+  // When the next held-back message is due; the far future if there is none.
   [[nodiscard]] Clock::time_point next_due() const;
 
  private:
@@ -65,20 +67,20 @@ class Wire {
   void start_send(const MpiAddress& to, std::span<const std::byte> bytes,
                   Done done);
   void add(MPI_Request request, Done done, int expected);
-  // What MPI_Testsome says; throws.
+  // Checks what MPI_Testsome returned; throws.
   void check_statuses(int code, int count) const;
   // One `done` for all pieces of a message that is too long for MPI's int.
   static Done once_all(std::size_t pieces, Done done);
 
   LinkClock links_;
   bool is_slowed_;
-  std::multimap<Clock::time_point, Held> held_;  // by when they are due
+  std::multimap<Clock::time_point, Held> held_;  // by due time
   std::map<MpiAddress, Clock::time_point> last_due_;
-  // Parallel, as MPI_Testsome wants the requests in one array.
+  // Parallel vectors, because MPI_Testsome needs the requests in one array.
   std::vector<MPI_Request> requests_;
   std::vector<Done> dones_;
-  std::vector<int> expected_;  // bytes of a receive; -1 of a send
-  // Of MPI_Testsome, kept so that nothing is allocated per call.
+  std::vector<int> expected_;  // bytes of a receive; -1 for a send
+  // Results of MPI_Testsome, kept so that no call allocates.
   std::vector<int> indices_;
   std::vector<MPI_Status> statuses_;
   std::vector<std::pair<Done, MPI_Status>> finished_;

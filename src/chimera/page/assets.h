@@ -1,4 +1,4 @@
-// The files of assets/, as the build puts them into the library
+// The files of assets/, which the build embeds into the library
 // (cmake/EmbedAssets.cmake).
 #pragma once
 

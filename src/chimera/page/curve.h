@@ -1,7 +1,6 @@
-// A curve that is bounded however long a run is. Steps are kept in groups of
-// equal size; each group keeps its lowest and its highest point as they were,
-// so no spike is lost. When there are too many groups, pairs of them become
-// one.
+// A curve of bounded size, however long the run is. Steps are kept in groups of
+// equal size. Each group keeps its lowest and its highest point unchanged, so
+// no spike is lost. When there are too many groups, pairs of them are merged.
 #pragma once
 
 #include <cstddef>
@@ -25,19 +24,19 @@ class Curve {
   // REQUIRES: step >= 0 and `value` is finite.
   void add(int step, double value);
 
-  // Lowest and highest of each group, in order of step; every point was added.
-  // Without those of groups that end before `from`.
+  // The lowest and highest point of each group, in order of step; all are
+  // points that were added. Groups that end before `from` are left out.
   [[nodiscard]] std::vector<CurvePoint> points(int from = 0) const;
 
-  // First step of the group that `step` belongs to: points before it stay as
-  // they are when `step` or a later one is added, unless group_size changes.
+  // First step of the group that `step` belongs to. Points before it do not
+  // change when `step` or a later one is added, unless group_size changes.
   [[nodiscard]] int group_start(int step) const {
     return step / group_size_ * group_size_;
   }
-  // Steps in a group: 1 as long as every point is kept.
+  // Steps per group: 1 as long as every point is kept.
   [[nodiscard]] int group_size() const { return group_size_; }
   [[nodiscard]] bool empty() const { return !newest_; }
-  // Whether there is anything to see: emulated runs have a loss of 0.
+  // True if all values are 0, as the loss of emulated runs is.
   [[nodiscard]] bool is_flat_zero() const { return is_flat_zero_; }
   // REQUIRES: not empty.
   [[nodiscard]] CurvePoint newest() const { return *newest_; }

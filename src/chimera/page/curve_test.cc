@@ -32,7 +32,7 @@ TEST(Curve, SpikeSurvivesAMillionSteps) {
   EXPECT_EQ(curve.lowest(), (CurvePoint{654321, -99}));
 }
 
-// Against groups made in one go, from all points.
+// Compared with groups made from all points at once.
 RC_GTEST_PROP(Curve, GroupsHoldTheirLowestAndHighest,
               (std::vector<signed char> values)) {
   Curve curve(8);
@@ -64,7 +64,7 @@ RC_GTEST_PROP(Curve, GroupsHoldTheirLowestAndHighest,
   RC_ASSERT(found == expected);
 }
 
-// What a client that asks from its newest step on ends up with.
+// The points that a client has which asks from its newest step on.
 RC_GTEST_PROP(Curve, NewPointsReplaceOnlyTheLastGroup,
               (std::vector<signed char> values)) {
   Curve curve(8);
@@ -74,7 +74,7 @@ RC_GTEST_PROP(Curve, NewPointsReplaceOnlyTheLastGroup,
   for (const signed char value : values) {
     const int from = step;
     curve.add(++step, value);
-    if (curve.group_size() != size) {  // told to start again
+    if (curve.group_size() != size) {  // the client has to start again
       size = curve.group_size();
       client = curve.points();
       continue;

@@ -9,8 +9,9 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
-// Number of bytes of the UTF-8 character at the start of `text`; 0 if there is
-// none (overlong forms, surrogates and what is above U+10FFFF count as none).
+// Length in bytes of the UTF-8 character at the start of `text`; 0 if there is
+// none. (Overlong forms, surrogates and code points above U+10FFFF do not
+// count.)
 size_t character_length(std::string_view text) {
   const auto byte = [&](size_t i) {
     return static_cast<std::uint8_t>(text[i]);
@@ -30,7 +31,8 @@ size_t character_length(std::string_view text) {
   return is_overlong || is_beyond ? 0 : length;
 }
 
-// Calls take(character) for each, with U+FFFD for each byte that is none.
+// Calls take(character) for each character, and with U+FFFD for each byte that
+// is not part of one.
 template <class Take>
 void for_each_character(std::string_view text, const Take& take) {
   while (!text.empty()) {

@@ -1,4 +1,4 @@
-// Text of strangers (configs, host names, paths) made fit for a page, so that
+// Makes untrusted text (configs, host names, paths) safe for a page, so that
 // none of it can be taken for markup or script.
 #pragma once
 
@@ -7,12 +7,12 @@
 
 namespace chimera {
 
-// For HTML, between tags or inside a quoted attribute. What is not UTF-8, and
-// control characters other than line ends and tabs, become U+FFFD.
+// Text for HTML, between tags or inside a quoted attribute. Bytes that are not
+// UTF-8, and control characters other than line ends and tabs, become U+FFFD.
 [[nodiscard]] std::string html_text(std::string_view text);
 
-// A JSON string that may stand inside a <script> element: beyond what JSON
-// needs, < > & and the line separators of JavaScript are escaped. Bytes that
+// A JSON string that may be placed inside a <script> element: besides what JSON
+// requires, < > & and the line separators of JavaScript are escaped. Bytes that
 // are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string script_string(std::string_view text);
 

@@ -24,7 +24,8 @@ TEST(Escape, ScriptStringCannotEndItsElement) {
 }
 
 TEST(Escape, BytesThatAreNoUtf8AreReplaced) {
-  // Alone, cut off, overlong, a surrogate, above U+10FFFF.
+  // A lone byte, a truncated character, an overlong form, a surrogate, and one
+  // above U+10FFFF.
   for (const char* bad : {"\xff", "\xc3", "\xc0\xaf", "\xed\xa0\x80",
                           "\xf4\x90\x80\x80", "\xe2\x80"}) {
     const std::string text = html_text(bad);
@@ -40,7 +41,7 @@ RC_GTEST_PROP(Escape, AnyBytesStayInsideTheirPlace, (const std::string& text)) {
   RC_ASSERT(html.find_first_of("<>\"'") == std::string::npos);
   const std::string script = script_string(text);
   RC_ASSERT(script.find_first_of("<>&\n") == std::string::npos);
-  // An independent reader takes it back.
+  // An independent reader reads it back.
   Diagnostics errors;
   JsonReader reader(script, "text", errors);
   const std::optional<std::string> back = reader.string("text");

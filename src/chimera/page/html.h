@@ -1,4 +1,4 @@
-// The page itself: one HTML file with everything in it.
+// Makes the page: one HTML file with everything in it.
 #pragma once
 
 #include <string>
@@ -15,14 +15,13 @@ struct PageRun {
 };
 
 struct PageOptions {
-  // Not empty: the page asks a server below this path for news.
+  // If set, the page asks a server below this path for updates.
   std::string live_path = {};
   std::string version = {};  // of the run: see run_json
 };
 
-// The summary is HTML; all else is drawn by the script from data that is
-// embedded as escaped JSON. Nothing is loaded from anywhere.
-// REQUIRES: at least one run.
+// The summary is HTML; everything else is drawn by the script from embedded,
+// escaped JSON. Nothing is loaded from elsewhere. REQUIRES: at least one run.
 [[nodiscard]] std::string make_page(const std::vector<PageRun>& runs,
                                     const PageOptions& options = {});
 

@@ -1,5 +1,5 @@
-// A small HTTP server for one reader or a few: GET only, one answer a
-// connection, everything bounded. One thread, no wait without a deadline.
+// A small HTTP server for one reader or a few: GET only, one answer per
+// connection, everything bounded. One thread, and no wait without a deadline.
 #pragma once
 
 #include <poll.h>
@@ -29,10 +29,10 @@ struct HttpAnswer {
   std::string body = {};
 };
 
-// From the request line to the empty line; nullopt if it is not HTTP/1.
+// Parses a request up to its empty line; nullopt if it is not HTTP/1.
 [[nodiscard]] std::optional<HttpRequest> parse_request(std::string_view text);
 
-// The value of `name` in "a=1&b=2"; empty if it is absent.
+// The value of `name` in "a=1&b=2"; empty if there is none.
 [[nodiscard]] std::string query_value(std::string_view query,
                                       std::string_view name);
 
@@ -40,8 +40,8 @@ class HttpServer {
  public:
   using Handler = std::function<HttpAnswer(const HttpRequest&)>;
 
-  // Listens on exactly this address; port 0 means any free one. E412 if that
-  // cannot be.
+  // Listens on exactly this address; port 0 means any free port. E412 if that
+  // fails.
   [[nodiscard]] static Result<HttpServer> listen(const std::string& host,
                                                  int port);
   HttpServer(HttpServer&& other) noexcept;
@@ -50,8 +50,8 @@ class HttpServer {
 
   [[nodiscard]] int port() const { return port_; }
 
-  // Answers until `stop` has something to read or is closed at its other end,
-  // or `terminal` is closed at its other end (-1: neither is watched).
+  // Answers requests until `stop` becomes readable or is closed at its other
+  // end, or `terminal` is closed at its other end (-1: not watched).
   void serve(const Handler& handler, int stop, int terminal);
 
  private:
@@ -66,7 +66,7 @@ class HttpServer {
   HttpServer(int descriptor, int port) : listener_(descriptor), port_(port) {}
 
   void accept_one();
-  // Whether the connection goes on.
+  // Returns whether the connection stays open.
   bool advance(Connection& connection, const Handler& handler);
   bool read_some(Connection& connection, const Handler& handler);
   static bool write_some(Connection& connection);

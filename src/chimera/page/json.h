@@ -1,4 +1,4 @@
-// JSON as the page's script reads it. Every string goes through script_string.
+// Writes JSON for the page's script. Every string goes through script_string.
 #pragma once
 
 #include <string>
@@ -7,16 +7,16 @@
 
 namespace chimera {
 
-// Six digits, enough for a drawing; null if it is not a number.
+// Six digits, enough for a drawing; null if `value` is not finite.
 [[nodiscard]] std::string json_number(double value);
 
-// {"key":value,...}, in the order of the calls.
+// Builds {"key":value,...}, in the order of the calls.
 class JsonObject {
  public:
   JsonObject& text(std::string_view key, std::string_view value);
   JsonObject& number(std::string_view key, double value);
   JsonObject& flag(std::string_view key, bool value);
-  // `value` is JSON already.
+  // REQUIRES: `value` is JSON.
   JsonObject& json(std::string_view key, std::string_view value);
 
   [[nodiscard]] std::string str() const { return out_ + "}"; }

@@ -1,4 +1,4 @@
-// A run as it grows: what `watch` answers with.
+// Follows a run while it grows, and answers the requests of `watch`.
 #pragma once
 
 #include <chrono>
@@ -14,32 +14,32 @@ namespace chimera {
 // Memory is bounded by the page's budget, however long the run is.
 class LiveRun {
  public:
-  // E411 as read_run.
+  // E411 as for read_run.
   [[nodiscard]] static Result<LiveRun> open(const std::string& path);
 
-  // Looks for new lines and files, unless it just has.
+  // Looks for new lines and files, unless it did so a moment ago.
   void refresh();
 
-  // The page; its script asks for update.json and run.json beside it.
+  // The page. Its script requests update.json and run.json beside it.
   [[nodiscard]] std::string page() const;
   // run.json: the whole run, with its version.
   [[nodiscard]] std::string run() const;
-  // update.json: what is new since a client had all up to step `from` of
-  // `version`; {"reload":true} if it has to ask for run.json.
+  // update.json: what is new for a client that has everything up to step `from`
+  // of `version`; {"reload":true} if it must request run.json.
   [[nodiscard]] std::string update(std::string_view version, int from) const;
 
  private:
   LiveRun(RunRecord record, const PageBudget& budget);
 
   [[nodiscard]] std::string version() const;
-  // Changes when a file does that is only read as a whole.
+  // Changes when one of the files changes that are only read as a whole.
   [[nodiscard]] std::string stamp() const;
 
   PageBudget budget_;
   RunRecord record_;
   MetricsFile metrics_;
   std::string stamp_;
-  int readings_ = 0;  // of the record
+  int readings_ = 0;  // how often the record was read
   std::chrono::steady_clock::time_point next_refresh_ = {};
 };
 

@@ -32,7 +32,7 @@ std::string version_of(const LiveRun& run) {
   return version;
 }
 
-// refresh() looks again after 200 ms at the earliest.
+// refresh() reads again after 200 ms at the earliest.
 void refresh(LiveRun& run) {
   std::this_thread::sleep_for(std::chrono::milliseconds(210));
   run.refresh();

@@ -1,4 +1,4 @@
-// Something that happened at a step and is worth a mark on the curves.
+// An incident at a step that is marked on the curves.
 #pragma once
 
 #include <string>
@@ -15,7 +15,8 @@ struct Mark {
   bool operator==(const Mark&) const = default;
 };
 
-// A run can warn at every step; a page shows the first of each source.
+// Limit per source. A run can warn at every step; a page shows only the first
+// ones.
 inline constexpr std::size_t kMostMarks = 200;
 
 }  // namespace chimera

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kLongestLine = 64 << 10;
 constexpr std::size_t kTail = 64;
 
-// One line of the file; NaN where a value is absent or null.
+// One line of the file; NaN for a value that is missing or null.
 struct StepLine {
   int step = -1;
   std::array<double, kCurveNames.size()> values;
@@ -106,7 +106,7 @@ void Metrics::add_line(std::string_view text) {
   }
 }
 
-// Whether what lies before offset_ is no longer what was taken.
+// True if the bytes before offset_ are no longer those that were read.
 bool MetricsFile::is_other_file(int descriptor) const {
   std::string now(tail_.size(), '\0');
   const auto from = offset_ - static_cast<std::int64_t>(tail_.size());
@@ -126,7 +126,7 @@ void MetricsFile::take(std::string_view bytes) {
     }
     if (!is_too_long_) line_.append(bytes.substr(0, end));
     if (end == std::string_view::npos) return;
-    metrics_.add_line(line_);  // an empty one, if too long: counted as bad
+    metrics_.add_line(line_);  // an empty line if too long: counted as bad
     line_.clear();
     is_too_long_ = false;
     bytes.remove_prefix(end + 1);
@@ -135,7 +135,7 @@ void MetricsFile::take(std::string_view bytes) {
 
 void MetricsFile::read_more() {
   const int descriptor = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return;  // not there yet
+  if (descriptor < 0) return;  // does not exist yet
   if (is_other_file(descriptor)) {
     const int restarts = restarts_ + 1;
     *this = MetricsFile(path_, most_groups_);

@@ -1,4 +1,5 @@
-// metrics.jsonl, read as it grows: curves of bounded size and the run's totals.
+// Reads metrics.jsonl while it grows: curves of bounded size, and the run's
+// totals.
 #pragma once
 
 #include <array>
@@ -29,8 +30,8 @@ inline constexpr auto kCurveNames = std::to_array<CurveName>({
     {"bubble", "Bubble", "%"},
 });
 
-// What the lines so far say. Lines that are not an object with a step are
-// counted and passed over.
+// The content of the lines so far. Lines that are not an object with a step are
+// counted and skipped.
 class Metrics {
  public:
   explicit Metrics(std::size_t most_groups);
@@ -46,12 +47,12 @@ class Metrics {
   [[nodiscard]] int steps() const { return steps_; }  // the highest one
   [[nodiscard]] double tokens() const { return tokens_; }
   [[nodiscard]] double seconds() const { return seconds_; }  // of all steps
-  // Whether the newest loss was not a number.
+  // True if the newest loss was not finite.
   [[nodiscard]] bool has_lost_loss() const { return has_lost_loss_; }
   [[nodiscard]] int bad_lines() const { return bad_lines_; }
-  // Steps that were skipped or not a number, at most kMostMarks.
+  // Steps that were skipped or not finite, at most kMostMarks.
   [[nodiscard]] const std::vector<Mark>& marks() const { return marks_; }
-  // Sum of all group sizes: changes whenever older points did.
+  // Sum of all group sizes. It changes whenever older points change.
   [[nodiscard]] int group_sizes() const;
 
  private:
@@ -66,7 +67,8 @@ class Metrics {
   std::vector<Mark> marks_;
 };
 
-// Follows the file. Memory is bounded by the curves and the longest line taken.
+// Follows the file. Memory is bounded by the curves and the longest accepted
+// line.
 class MetricsFile {
  public:
   MetricsFile(std::string path, std::size_t most_groups)
@@ -74,12 +76,12 @@ class MetricsFile {
         most_groups_(most_groups),
         metrics_(most_groups) {}
 
-  // Takes the whole lines that are new. A file that was cut or replaced (a run
-  // went on from an earlier step) is read again from its start.
+  // Reads the new complete lines. A file that was truncated or replaced (a run
+  // was resumed from an earlier step) is read again from its start.
   void read_more();
 
   [[nodiscard]] const Metrics& metrics() const { return metrics_; }
-  // How often the file was read again.
+  // How often the file was read again from its start.
   [[nodiscard]] int restarts() const { return restarts_; }
 
  private:
@@ -89,9 +91,9 @@ class MetricsFile {
   std::string path_;
   std::size_t most_groups_;
   Metrics metrics_;
-  std::int64_t offset_ = 0;  // bytes taken so far
-  std::string tail_;         // the last of them, to know the file again
-  std::string line_;         // cut off so far
+  std::int64_t offset_ = 0;  // bytes read so far
+  std::string tail_;         // the last of them, to recognise the file
+  std::string line_;         // beginning of an incomplete line
   bool is_too_long_ = false;
   int restarts_ = 0;
 };

@@ -52,7 +52,7 @@ TEST(Metrics, TakesNumbersAndMarksWhatIsNone) {
 
 TEST_F(MetricsFileTest, FollowsWholeLinesAsTheyCome) {
   MetricsFile file(path_, 64);
-  file.read_more();  // not there yet
+  file.read_more();  // does not exist yet
   append(line(1, 5) + "{\"step\":2,");
   file.read_more();
   EXPECT_EQ(file.metrics().steps(), 1);
@@ -63,7 +63,8 @@ TEST_F(MetricsFileTest, FollowsWholeLinesAsTheyCome) {
   EXPECT_EQ(file.restarts(), 0);
 }
 
-// A run that goes on from a checkpoint cuts the file and writes other lines.
+// A run that resumes from a checkpoint truncates the file and writes other
+// lines.
 TEST_F(MetricsFileTest, StartsAgainWhenTheFileWasCutAndGrewAgain) {
   MetricsFile file(path_, 64);
   append(line(1, 5) + line(2, 4) + line(3, 3));

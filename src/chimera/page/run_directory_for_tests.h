@@ -40,7 +40,7 @@ class TestRun {
     std::ofstream(path_ / name, std::ios::app) << text;
   }
 
-  // A small GPT-2 on four workers.
+  // Writes the config of a small GPT-2 on four workers.
   void write_config() const {
     write("config.toml", R"([model]
 kind = "gpt2"

@@ -9,7 +9,7 @@
 namespace chimera {
 namespace {
 
-// Steps as differences: most of them are 1.
+// Stores steps as differences, because most of them are 1.
 std::string curve_json(const Curve& curve, int from) {
   std::vector<int> steps;
   std::vector<double> values;
@@ -100,7 +100,7 @@ std::string predicted_json(const std::vector<WorkerBytes>& workers) {
   return json_list(items);
 }
 
-// [rank]: the host's name, where it is known.
+// [rank]: the host's name, if known.
 std::string hosts_json(const RunRecord& record) {
   constexpr int kMostRanks = 1 << 20;
   std::vector<std::string> names;
@@ -114,7 +114,7 @@ std::string hosts_json(const RunRecord& record) {
   return json_list(names);
 }
 
-// What both forms have.
+// The members that both forms have.
 JsonObject changing(const RunRecord& record, const Metrics& metrics, int from) {
   JsonObject json;
   json.text("state", record.state.state)

@@ -1,4 +1,4 @@
-// A run as the page's script takes it.
+// A run as JSON for the page's script.
 #pragma once
 
 #include <string>
@@ -8,17 +8,17 @@
 
 namespace chimera {
 
-// All of it. `version` comes back with every question for news.
+// The whole run. `version` is returned with every request for updates.
 [[nodiscard]] std::string run_json(const RunRecord& record,
                                    const Metrics& metrics,
                                    const std::string& version = "");
 
-// What changes while it runs: state, facts, marks, and the curves' points from
-// the group of step `from` on.
+// The members that change while it runs: state, facts, marks, and the points of
+// curves from the group of step `from` on.
 [[nodiscard]] std::string update_json(const RunRecord& record,
                                       const Metrics& metrics, int from);
 
-// [{"key","title","unit"}] of all curves that there are.
+// [{"key","title","unit"}] of all existing curves.
 [[nodiscard]] std::string curve_names_json();
 
 }  // namespace chimera

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where events.jsonl does not tell when: run.toml says it.
+// If events.jsonl does not tell when the order changed, run.toml does.
 void add_replan(RunRecord& record) {
   std::error_code error;
   if (!record.config) return;
@@ -38,7 +38,7 @@ class RunReading {
   RunReading(const std::string& path, const PageBudget& budget)
       : budget_(budget) {
     record_.path = path;
-    // "runs/a/" and "." have an empty file name or none of their own.
+    // "runs/a/" and "." have no file name of their own.
     std::error_code error;
     const fs::path full = fs::canonical(path, error);
     record_.name = (error ? fs::path(path) : full).filename().string();
@@ -75,7 +75,7 @@ class RunReading {
     record_.config = *config;
   }
 
-  // The one that the run went over to, if it planned again.
+  // Reads the order that the run changed to, if it replanned.
   void read_schedule() {
     for (const char* name : {"replanned.sched", "schedule.sched"}) {
       const Result<std::string> text = read_file(file(name));
@@ -110,7 +110,7 @@ class RunReading {
            record_.config->schedule.micro_batch;
   }
 
-  // Those of every stage: the files may be of different runs.
+  // Checked for every stage, because the files may be of different runs.
   [[nodiscard]] bool has_emulated_times() const {
     if (!record_.config) return false;
     if (record_.config->model.kind != ModelKind::kEmulated) return false;
@@ -123,7 +123,7 @@ class RunReading {
            fits(times.weight_grad_ms);
   }
 
-  // Bytes of activations are estimated, as no profile of the run is kept.
+  // Activation bytes are estimated, because a run keeps no profile.
   void predict_bytes() {
     if (!has_shape()) return;
     const RunConfig& config = *record_.config;
@@ -193,7 +193,7 @@ class RunReading {
     add_timeline(std::move(timeline));
   }
 
-  // The first two always, shortened if need be; more if there is room.
+  // Always adds the first two, shortened if necessary; more if there is room.
   void add_timeline(Timeline timeline) {
     if (record_.timelines.size() < 2) {
       shorten(timeline, budget_.events / 2);

@@ -1,4 +1,4 @@
-// A run directory as a page shows it, all read and bounded.
+// The contents of a run directory for a page, bounded in size.
 #pragma once
 
 #include <optional>
@@ -17,17 +17,18 @@
 
 namespace chimera {
 
-// How much of a page one run may take; several share a page.
+// The share of a page that one run may take; several runs share a page.
 struct PageBudget {
-  std::size_t curve_groups = 2048;      // of each curve
-  std::size_t events = 40000;           // of all timelines
+  std::size_t curve_groups = 2048;      // per curve
+  std::size_t events = 40000;           // in all timelines
   std::size_t schedule_bytes = 200000;  // of the schedule as text
 };
 [[nodiscard]] PageBudget budget_for(std::size_t num_runs);
 
-// What is read once, and again when the files of a finished run appear.
+// Everything that is read once, and again when the files of a finished run
+// appear.
 struct RunRecord {
-  std::string name;  // the directory's own
+  std::string name;  // name of the directory
   std::string path;
   std::string config_text;
   std::string schedule_text;  // empty if too long
@@ -45,12 +46,12 @@ struct RunRecord {
   std::vector<std::string> notes;            // what is not shown, and why
 };
 
-// E411 if `path` holds nothing that `train` writes. All else that is missing or
-// damaged only becomes a note.
+// E411 if `path` holds nothing that `train` writes. Anything else that is
+// missing or damaged becomes a note.
 [[nodiscard]] Result<RunRecord> read_run(const std::string& path,
                                          const PageBudget& budget);
 
-// Reads again what changes while a run goes on: state and marks.
+// Reads again what changes during a run: state and marks.
 void refresh_state(RunRecord& record);
 
 }  // namespace chimera

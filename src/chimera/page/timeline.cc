@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uintmax_t kMostTraceBytes = std::uintmax_t{256} << 20;
 
-// Keeps the listed events, in this order, with their causes and the path.
+// Keeps the listed events in this order, with their causes and the path.
 void keep_events(const std::vector<int>& order, Timeline& timeline) {
   std::vector<std::int32_t> place(timeline.trace.events.size(), kNone);
   std::vector<Event> kept;
@@ -67,7 +67,7 @@ std::map<int, Length> step_lengths(const Trace& trace) {
   return lengths;
 }
 
-// One letter each; messages in lower case.
+// One letter per op; messages in lower case.
 char letter(Op op) {
   if (op == Op::kSF) return 'f';
   if (op == Op::kSB) return 'b';
@@ -234,7 +234,7 @@ Result<Trace> read_run_trace(const std::string& path, const Schedule& lowered) {
                         .found = "an event of another schedule",
                         .needed = "must belong to schedule.sched"};
     }
-    // merge_ranks counts peers within a copy.
+    // merge_ranks expects peers numbered within their copy, as in a schedule.
     if (is_send(event.action.op)) event.action.peer %= lowered.workers();
     by_rank[event.worker].push_back(event);
   }

@@ -19,24 +19,25 @@ struct Timeline {
   bool are_messages_left_out = false;
 };
 
-// The events of one step, in order of worker and start, from time 0; a cause
-// outside of the step becomes kNone. Titles are the caller's.
-// REQUIRES: `step` has events.
+// The events of one step, ordered by worker and start, from time 0. A cause
+// outside of the step becomes kNone. The caller sets the titles. REQUIRES:
+// `step` has events.
 [[nodiscard]] Timeline step_timeline(const Trace& trace, int step);
 
-// Leaves out messages, and then the last workers, until at most `most_events`
-// are left.
+// Removes messages, and then the last workers, until at most `most_events` are
+// left.
 void shorten(Timeline& timeline, std::size_t most_events);
 
 // The last step of the trace, the slowest one and the one of median length;
 // each once, in this order.
 [[nodiscard]] std::vector<Timeline> chosen_steps(const Trace& trace);
 
-// Columns of numbers, one entry an event, times in millionths of the makespan.
+// JSON with columns of numbers, one entry per event; times are in millionths of
+// the makespan.
 [[nodiscard]] std::string to_json(const Timeline& timeline);
 
-// trace.json of a run of `lowered`, with causes. Refuses (E101) a trace of
-// another schedule (ids out of its range), or of more than 256 MB.
+// Reads trace.json of a run of `lowered`, with causes. Refuses (E101) a trace
+// of another schedule (ids out of range), or of more than 256 MB.
 [[nodiscard]] Result<Trace> read_run_trace(const std::string& path,
                                            const Schedule& lowered);
 

@@ -94,7 +94,8 @@ class RunTraceTest : public ::testing::Test {
                       ("timeline_test_" + std::to_string(getpid()) + ".json");
 };
 
-// The causes that the simulator knows are found again, so is the path.
+// The causes that the simulator knows are found again, and so is the critical
+// path.
 TEST_F(RunTraceTest, ComesBackWithItsCriticalPath) {
   const Trace trace = simulated(2);
   write(trace);

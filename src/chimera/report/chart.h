@@ -17,7 +17,7 @@ using Lane = std::vector<const Event*>;
 
 struct ChartRow {
   Lane blocks;  // compute that takes time
-  // gradient sums that take time; overlapping sums are in different lanes
+  // Gradient sums that take time. Overlapping sums are in different lanes.
   std::vector<Lane> sums;
 };
 
@@ -38,7 +38,7 @@ struct Chart {
   size_t num_blocks = 0;
   size_t num_lanes = 0;  // most sums that one worker has at once
   bool halves = false;   // backwards run in two parts
-  // [op]: at least one block or sum has this op
+  // [op]: true if a block or sum has this op.
   std::array<bool, kNumOps> shows{};
   std::vector<ChartRow> rows;    // [worker]
   std::vector<PipeRoute> pipes;  // [pipe]

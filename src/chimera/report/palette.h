@@ -1,9 +1,8 @@
-// The colours of both drawings. A pipe has a hue, which its chunks share out,
-// and an op a shade of it:
-// forwards are light, backwards dark, weight halves between them. The pipe's
-// direction thus remains visible in a grey print, and the first hues (blue and
-// orange, then green and purple, after Okabe and Ito) are distinct for
-// colour-blind readers.
+// The colours of both drawings. A pipe has a hue, and its chunks have variants
+// of it. An op has a shade: forwards are light, backwards dark, weight halves
+// between them. The direction of a pipe thus remains visible in a grey print.
+// The first hues (blue and orange, then green and purple, after Okabe and Ito)
+// are distinct for colour-blind readers.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +34,9 @@ inline constexpr int kNumHues = 8;
 inline constexpr Colour kIdle = {0xea, 0xea, 0xea};
 inline constexpr Colour kInk = {0x14, 0x14, 0x14};
 
-// The paint of a compute block or a sum. `chunk`: which of the stages that a
-// worker holds of the pipe; those after the first are redder. Updates and sums
-// belong to no pipe and ignore both.
+// The paint of a compute block or a sum. `chunk`: index of the stage among
+// those of the pipe that its worker holds; the later ones are redder. Updates
+// and sums belong to no pipe and ignore both.
 [[nodiscard]] Paint op_paint(Op op, int pipe, int chunk = 0);
 
 // The colour as "#0072b2".

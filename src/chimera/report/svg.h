@@ -16,8 +16,8 @@ struct SvgOptions {
   std::string time_label = "time";  // below the axis, for example "time (ms)"
   bool messages = false;            // an arrow for each message
   std::vector<std::string> row_names = {};  // [worker]; empty: P0, P1, ...
-  int gap_before = 0;    // a row with space above it, to part two drawings
-  double widest = 3200;  // of the rows, however many blocks they have
+  int gap_before = 0;    // extra space above this row, to separate two drawings
+  double widest = 3200;  // width of the rows, however many blocks they have
 };
 
 // The SVG: well-formed XML, and the same bytes for the same trace on every

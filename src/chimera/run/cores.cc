@@ -12,7 +12,7 @@ int usable_cores() {
   if (sched_getaffinity(0, sizeof cores, &cores) == 0) {
     return CPU_COUNT(&cores);
   }
-  // The host has more cores than cpu_set_t has room for.
+  // The host has more cores than cpu_set_t can hold.
   return static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
 }
 

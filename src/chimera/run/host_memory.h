@@ -3,8 +3,8 @@
 
 namespace chimera {
 
-// Bytes in all, and what could be allocated now without swapping; 0 if not
-// known.
+// All bytes of this host, and those that can be allocated now without swapping;
+// 0 if unknown.
 [[nodiscard]] double total_memory();
 [[nodiscard]] double free_memory();
 

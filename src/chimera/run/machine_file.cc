@@ -14,7 +14,7 @@
 namespace chimera {
 namespace {
 
-// "2026-11-18T01:02:03Z".
+// Example: "2026-11-18T01:02:03Z".
 std::string now_text() {
   const std::time_t now = std::time(nullptr);
   char text[32];

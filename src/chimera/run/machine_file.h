@@ -1,4 +1,4 @@
-// machine.json of a run directory: where a run ran, for its page.
+// machine.json of a run directory: the hosts of a run, for its page.
 #pragma once
 
 #include <string>
@@ -7,8 +7,9 @@
 
 namespace chimera {
 
-// {"version":..,"started":..,"hosts":[{"name","cores","memory_bytes","ranks"}]}
-// Cores and memory of other hosts than this one are not known and left out.
+// The text {"version":..,"started":..,"hosts":[{"name","cores",
+// "memory_bytes","ranks"}]}. Cores and memory of hosts other than this one are
+// unknown and left out.
 [[nodiscard]] std::string machine_json(const RunStart& start);
 
 }  // namespace chimera

@@ -12,7 +12,7 @@ namespace chimera {
 double predicted_bytes(const RunSetup& setup) {
   const ModelConfig& model = setup.config.model;
   if (setup.is_emulated() || !model.layers || !model.vocab) return 0;
-  // Tensors are as large on every machine.
+  // The profile does not matter: tensors have the same size on every machine.
   const std::vector<double> workers =
       run_bytes(setup.config, *builtin_profile("p100"), setup.schedule);
   return setup.schedule.width *

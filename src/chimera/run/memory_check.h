@@ -1,4 +1,4 @@
-// Whether a run fits into the memory of its host.
+// Predicts whether a run fits into the memory of its host.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace chimera {
 
-// Bytes that all ranks of the run need together, as the memory model predicts
-// them; 0 for an emulated model or layers of one's own.
+// Bytes that all ranks of the run need together, by the memory model; 0 for an
+// emulated model or user-defined layers.
 [[nodiscard]] double predicted_bytes(const RunSetup& setup);
 
-// "warning: ..." if that is more than `free_bytes` (0 = not known); else empty.
+// "warning: ..." if that exceeds `free_bytes` (0 = unknown); else empty.
 [[nodiscard]] std::string memory_warning(const RunSetup& setup,
                                          double free_bytes);
 

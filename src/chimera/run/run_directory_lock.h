@@ -1,8 +1,9 @@
-// One run at a time works in a run directory: it holds RUN_DIR/.lock locked,
-// which the kernel releases when the process ends, however it ends. The file
-// itself stays: whoever removed it would let a third run in.
+// Ensures that one run at a time works in a run directory. The run holds a lock
+// on RUN_DIR/.lock, which the kernel releases when the process ends, however it
+// ends. The file itself stays: removing it would let another run in while the
+// lock is held.
 //
-// Codes:
+// Error code:
 //   E575 another run is using the directory
 #pragma once
 

@@ -20,7 +20,7 @@ class RunDirectoryTest : public testing::Test {
   }
   ~RunDirectoryTest() override { fs::remove_all(folder_); }
 
-  // What is left of metrics.jsonl where a run goes on after two steps.
+  // The content of metrics.jsonl after a run was resumed from two steps.
   std::string resumed(const std::string& metrics) {
     write_file(folder_ + "/metrics.jsonl", metrics);
     resume();

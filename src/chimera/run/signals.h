@@ -1,10 +1,10 @@
-// What the world outside asks of a run. Signals are taken by one thread that
-// waits for them, so that what follows may do anything a thread may do.
+// Requests to a run by signals. One thread waits for them, so that a handler
+// may do anything that a thread may do.
 //   SIGINT            end after this step
 //   SIGTERM, SIGUSR1  end after this step and save
 //   SIGQUIT           say what every worker is doing, and go on
-// A second one of the first three ends at once.
-// Broken pipes and files that grow too large are errors of a write, not deadly.
+// A second signal of the first three ends the process at once. Broken pipes and
+// files that grow too large become errors of the write instead of signals.
 #pragma once
 
 #include <atomic>

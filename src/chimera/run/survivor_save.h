@@ -26,7 +26,7 @@ class SurvivorSave {
     // Longest wait for the worker or for the other ranks.
     std::chrono::duration<double> patience{};
   };
-  // `observer` outlives this.
+  // REQUIRES: `observer` outlives this object.
   SurvivorSave(Options options, RunObserver& observer)
       : options_(std::move(options)), observer_(observer) {}
 

@@ -9,9 +9,9 @@
 namespace chimera {
 namespace {
 
-constexpr int kMostRows = 16;  // of the plan, and again of the run
+constexpr int kMostRows = 16;  // of the plan, and as many of the run
 
-// The workers that are drawn.
+// Chooses the workers to draw.
 std::vector<int> chosen_workers(int workers) {
   std::vector<int> chosen;
   for (int worker = 0; worker < workers; ++worker) {
@@ -22,7 +22,7 @@ std::vector<int> chosen_workers(int workers) {
   return chosen;
 }
 
-// Events of the chosen workers, a row each.
+// The events of the chosen workers, one row each.
 Trace only(const Trace& trace, const std::vector<int>& chosen) {
   std::vector<int> row_of(trace.workers, kNone);
   for (std::size_t row = 0; row < chosen.size(); ++row) {

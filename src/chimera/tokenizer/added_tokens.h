@@ -30,7 +30,7 @@ class AddedTokens {
   explicit AddedTokens(std::vector<AddedToken> tokens);
 
   struct Consumer {
-    // text between two added tokens
+    // Text between two added tokens.
     std::function<void(std::string_view)> text;
     std::function<void(TokenId)> token;
   };
@@ -48,7 +48,8 @@ class AddedTokens {
   [[nodiscard]] std::optional<Match> match_at(std::string_view text,
                                               size_t at) const;
 
-  // The tokens as a trie whose root is node 0; maps (node, byte) to a child.
+  // The tokens as a trie whose root is node 0; children maps (node, byte) to a
+  // child.
   std::vector<AddedToken> tokens_;
   std::unordered_map<std::uint64_t, std::uint32_t> children_;
   std::unordered_map<std::uint32_t, size_t> token_at_;  // [node]

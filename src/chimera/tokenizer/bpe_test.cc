@@ -49,7 +49,7 @@ struct Toy {
   }
 };
 
-// The definition, on strings: the best pair of all, again and again.
+// The definition, on strings: joins the best pair of all again and again.
 std::vector<TokenId> by_definition(const Toy& toy, const std::string& word) {
   std::vector<std::string> parts;
   for (const char letter : word) parts.emplace_back(1, letter);
@@ -74,7 +74,7 @@ std::vector<TokenId> by_definition(const Toy& toy, const std::string& word) {
 
 RC_GTEST_PROP(Bpe, MergesAsDefined, ()) {
   const Toy toy = Toy::random(*rc::gen::inRange(0, 30));
-  // Both ways of merging: short words and long ones.
+  // Covers both ways of merging: short words and long ones.
   const auto size = *rc::gen::inRange<std::size_t>(1, 150);
   const auto word =
       *rc::gen::container<std::string>(size, rc::gen::element('a', 'b', 'c'));

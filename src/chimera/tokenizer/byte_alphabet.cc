@@ -18,7 +18,7 @@ bool is_printable(int byte) {
 
 struct Alphabet {
   std::array<std::string, 256> letters;
-  // -1 if it stands for no byte
+  // -1 if the character stands for no byte.
   std::array<int, kFirstSubstitute + kNumSubstitutes> bytes;
 
   Alphabet() {

@@ -22,7 +22,7 @@ struct PreTokenizer {
     JsonReader& reader);
 
 struct Decoder {
-  std::string type = {};  // empty: none
+  std::string type = {};  // empty: there is none
   bool cleanup = true;
 };
 [[nodiscard]] Decoder read_decoder(JsonReader& reader);

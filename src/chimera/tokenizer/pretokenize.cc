@@ -80,7 +80,8 @@ class Scanner {
     return any_case && text_.substr(at + 1, 2) == "\xC5\xBF" ? 3 : 0;
   }
 
-  // \s+(?!\S)|\s+ : all spaces but the last, which belongs to what follows.
+  // Implements \s+(?!\S)|\s+: takes all spaces but the last, which belongs to
+  // the next word.
   [[nodiscard]] size_t spaces(size_t at) {
     const size_t end = run_end(at, kSpace);
     if (end == text_.size()) return end;

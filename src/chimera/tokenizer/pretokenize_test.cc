@@ -63,7 +63,7 @@ TEST(TextCut, LiesBesideBlanksAndLineEnds) {
   EXPECT_EQ(last_cut_of("\xFF\x80 \x80\x80\x80\x80"), 2U);
 }
 
-// Whatever follows, and whatever the pattern.
+// Holds for every pattern, whatever text follows.
 RC_GTEST_PROP(TextCut, KeepsTheWords, ()) {
   const std::string text = *strange_text();
   const std::string rest = *strange_text();

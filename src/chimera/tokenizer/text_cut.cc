@@ -34,14 +34,14 @@ bool starts_with_space(std::string_view text) {
   });
 }
 
-// Whether text[at] is a blank after a character that is not a space. No word
+// True if text[at] is a blank after a character that is not a space. No word
 // continues across it, and no word before it depends on what follows.
 bool is_before_blank(std::string_view text, size_t at) {
   return text[at] == ' ' && !ends_with_space(text.substr(0, at));
 }
 
-// Whether text[at - 1] is a single line end between two characters that are not
-// spaces. Every pattern ends a word after it, also at the end of a text.
+// True if text[at - 1] is a single line end between two characters that are not
+// spaces. Every pattern ends a word after it, even at the end of a text.
 bool is_behind_line(std::string_view text, size_t at) {
   return text[at - 1] == '\n' && at >= 2 &&
          !ends_with_space(text.substr(0, at - 1)) &&

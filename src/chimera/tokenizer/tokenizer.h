@@ -35,7 +35,7 @@ class Tokenizer {
   // of their files.
   [[nodiscard]] std::uint64_t hash() const { return hash_; }
 
-  // The id of a token; nothing if there is none of this text.
+  // The id of a token; nullopt if no token has this text.
   [[nodiscard]] std::optional<TokenId> find(std::string_view token) const;
 
   // Turns ids into text. A byte-level tokenizer without a normalizer gives back
@@ -50,7 +50,7 @@ class Tokenizer {
   friend class Encoder;
   struct Model {
     std::variant<BpeModel, WordPieceModel> merge;
-    std::optional<SplitPattern> pattern;  // none: BERT's words
+    std::optional<SplitPattern> pattern;  // empty: BERT's words
     bool add_prefix_space = false;
   };
   Tokenizer(const TokenizerSpec& spec, Model model);
@@ -60,7 +60,7 @@ class Tokenizer {
   AddedTokens raw_added_;         // searched for first
   AddedTokens normalized_added_;  // searched for in normalised text
   std::unordered_map<TokenId, std::string> texts_;
-  // set for WordPiece: how to decode
+  // Set for WordPiece: how to decode.
   std::optional<WordPieceSpec> word_pieces_;
   std::optional<TokenId> end_of_document_;
   bool may_cut_ = false;
@@ -68,7 +68,7 @@ class Tokenizer {
   std::uint64_t hash_ = 0;
 };
 
-// The hash as 16 digits, as descriptions of corpora hold it.
+// The hash as 16 digits, as in the description of a corpus.
 [[nodiscard]] std::string hash_text(const Tokenizer& tokenizer);
 
 }  // namespace chimera

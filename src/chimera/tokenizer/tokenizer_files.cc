@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kEnough = 10;  // number of mistakes to report per file
 
-// "</s>", or {"content": "</s>", ...}, or null.
+// Reads "</s>", {"content": "</s>", ...} or null.
 std::string read_token_name(JsonReader& reader, const std::string& key) {
   const char first = reader.first_character();
   if (first == '{') return read_added_token(reader).content;
@@ -21,7 +21,7 @@ std::string read_token_name(JsonReader& reader, const std::string& key) {
   return {};
 }
 
-// {"50256": {"content": ...}, ...}
+// Reads {"50256": {"content": ...}, ...}.
 std::vector<AddedToken> read_added_decoder(JsonReader& reader) {
   std::vector<AddedToken> tokens;
   reader.object("added_tokens_decoder", [&](const std::string& key) {

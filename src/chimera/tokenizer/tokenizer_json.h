@@ -22,7 +22,7 @@ namespace chimera {
 // the id.
 [[nodiscard]] AddedToken read_added_token(JsonReader& reader);
 
-// {"token": id, ...}
+// Reads {"token": id, ...}.
 [[nodiscard]] Vocabulary read_vocabulary(JsonReader& reader);
 
 }  // namespace chimera

@@ -22,7 +22,7 @@ using Vocabulary = std::unordered_map<std::string, TokenId>;
 struct BpeSpec {
   std::vector<std::pair<std::string, std::string>> merges;
   SplitPattern pattern = SplitPattern::kGpt2;
-  // put a blank before text that starts without one
+  // Puts a blank before text that starts without one.
   bool add_prefix_space = false;
   bool ignore_merges = false;  // a word that is a token is not split
   std::string unknown = {};    // token of bytes that have none; may be empty

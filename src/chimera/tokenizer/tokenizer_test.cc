@@ -16,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// All bytes, some merges, and an end of text.
+// A tokenizer with all bytes, some merges, and an end of text.
 TokenizerSpec byte_level(SplitPattern pattern) {
   TokenizerSpec spec;
   for (int byte = 0; byte < 256; ++byte) {
@@ -118,7 +118,7 @@ TEST(WordPiece, CoversWordsGreedily) {
   EXPECT_THAT(encoded(tokenizer, std::string(101, 'p')), ElementsAre(0));
 }
 
-// The unknown token may be an added one, and the only one.
+// The unknown token may be an added one, and the only token.
 TEST(WordPiece, NothingIsKnown) {
   TokenizerSpec spec = bert_spec({}, {});
   spec.added = {{.content = "[UNK]", .id = 0}};
@@ -152,7 +152,7 @@ TEST(TokenizerJson, ReadsMergesInBothForms) {
   }
 }
 
-// The code and the words of the first refusal.
+// Expects a refusal with this code and these words.
 void expect_refused(const std::string& text, const char* code,
                     const char* words) {
   const auto spec = parse_tokenizer_json(text, "t.json");

@@ -20,7 +20,7 @@ constexpr char32_t kSyllables = 0xAC00, kLeads = 0x1100, kVowels = 0x1161,
 constexpr char32_t kNumLeads = 19, kNumVowels = 21, kNumTrails = 28;
 constexpr char32_t kNumSyllables = kNumLeads * kNumVowels * kNumTrails;
 
-// Runs of (length, value) over all code points, as one table.
+// Expands runs of (length, value) over all code points into one table.
 template <size_t kCount>
 std::unique_ptr<ClassTable> expanded(const std::int32_t (&runs)[kCount]) {
   auto table = std::make_unique<ClassTable>();
@@ -133,7 +133,7 @@ std::u32string decomposed(std::string_view text) {
   return out;
 }
 
-// The composite of two; 0 if there is none.
+// The composite of two code points; 0 if there is none.
 char32_t composed(char32_t first, char32_t second) {
   if (first - kLeads < kNumLeads && second - kVowels < kNumVowels) {
     return kSyllables +
@@ -208,7 +208,7 @@ const ClassTable& char_classes() {
 
 void append_lowercase(char32_t code, std::string& out) {
   static const LowercaseTable kTable = lowercase_table();
-  // the only character whose lower case has two code points
+  // The only character whose lower case has two code points.
   if (code == 0x130) {
     out += "i\xCC\x87";
     return;

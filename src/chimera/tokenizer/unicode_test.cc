@@ -14,7 +14,7 @@ TEST(Unicode, KnowsClasses) {
   EXPECT_EQ(classes['a'], kLetter);
   EXPECT_EQ(classes['7'], kNumber);
   EXPECT_EQ(classes[' '], kSpace);
-  EXPECT_EQ(classes['$'], kPunctuation);  // to BERT, though not to Unicode
+  EXPECT_EQ(classes['$'], kPunctuation);  // for BERT, though not in Unicode
   EXPECT_EQ(classes[0x4E2D], kLetter | kIdeograph);
   EXPECT_EQ(classes[0x301], kMark | kUnsettled);
   EXPECT_EQ(classes[0], kControl);
@@ -25,10 +25,10 @@ TEST(Unicode, ComposesAndDecomposes) {
   EXPECT_EQ(nfd("\xC3\xA9"), "e\xCC\x81");
   // Marks are sorted: a cedilla comes before an acute.
   EXPECT_EQ(nfd("e\xCC\x81\xCC\xA7"), "e\xCC\xA7\xCC\x81");
-  // Hangul, with and without a last consonant.
+  // Hangul, with and without a final consonant.
   EXPECT_EQ(nfc("\xE1\x84\x92\xE1\x85\xA1\xE1\x86\xAB"), "\xED\x95\x9C");
   EXPECT_EQ(nfd("\xED\x95\x98"), "\xE1\x84\x92\xE1\x85\xA1");
-  // Excluded from composition.
+  // This character is excluded from composition.
   EXPECT_EQ(nfc("\xE0\xA5\x98"), "\xE0\xA4\x95\xE0\xA4\xBC");
 }
 

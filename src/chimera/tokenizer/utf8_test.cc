@@ -21,7 +21,7 @@ std::string bad(int count) {
   return text;
 }
 
-// What Python's bytes.decode("utf-8", "replace") gives.
+// The expected values are those of Python's bytes.decode("utf-8", "replace").
 TEST(Utf8, ReplacesWhatPythonReplaces) {
   EXPECT_EQ(repair("a\xFF"
                    "b"),

@@ -1,4 +1,4 @@
-// A cache of encoded words. Of two words that share a slot the later one stays;
+// A cache of encoded words. If two words share a slot, the later one stays;
 // words too long for a slot are not cached.
 #pragma once
 

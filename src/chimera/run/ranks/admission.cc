@@ -39,8 +39,8 @@ Verdict unpack_verdict(const std::string& bytes) {
           .hosts = {texts.begin() + 2, texts.end()}};
 }
 
-// Reports the mistakes that ranks found by themselves; if all found the same
-// ones, once.
+// Reports the mistakes that ranks found by themselves; only once if all found
+// the same.
 ExitCode say_own_errors(const std::vector<RankReport>& reports,
                         RunObserver& observer) {
   ExitCode code = kExitDone;
@@ -90,7 +90,7 @@ class Admitting {
   MpiSession& session_;
   const RunOptions& options_;
   RunObserver& observer_;
-  // complete on rank 0; elsewhere only the checkpoint's path
+  // Complete on rank 0; elsewhere only the checkpoint's path.
   ResumePoint point_;
   Admission admission_;
 };

@@ -203,12 +203,12 @@ RunEnd RankRun::run() {
   try {
     end = train();
     report_.settle();
-    // Rank 0 has written everything by then.
+    // By now rank 0 has written everything.
     end.code =
         broadcast_value(*transport, end.code, {.channel = Channel::kExit});
   } catch (const std::exception& error) {
     transport->abort(error.what());  // ends the process
-    // reached only if survivors save the run first
+    // Reached only if survivors save the run first.
     survivors_.give_up(error.what());
     SurvivorSave::wait_for_the_end();
   }

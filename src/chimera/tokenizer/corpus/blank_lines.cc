@@ -8,7 +8,8 @@ namespace chimera {
 
 std::vector<std::string_view> split_at_blanks(std::string_view text) {
   std::vector<std::string_view> documents;
-  size_t begin = std::string_view::npos;  // of the document; npos: none yet
+  // Start of the document; npos: none yet.
+  size_t begin = std::string_view::npos;
   size_t end = 0;
   for (size_t at = 0; at < text.size();) {
     const size_t line_end = std::min(text.find('\n', at), text.size());

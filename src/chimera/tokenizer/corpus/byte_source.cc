@@ -124,7 +124,7 @@ class ZstdSource : public ByteSource {
   std::unique_ptr<ZSTD_DCtx, FreeContext> context_;
   std::vector<char> packed_;
   ZSTD_inBuffer input_{nullptr, 0, 0};
-  // bytes left in the frame, by zstd's estimate; 0 at its end
+  // Bytes left in the frame, by zstd's estimate; 0 at its end.
   size_t left_ = 0;
   std::int64_t position_ = 0;
 };

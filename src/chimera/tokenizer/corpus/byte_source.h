@@ -13,8 +13,8 @@ namespace chimera {
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  // Fills `out` from its start; gives how many bytes, 0 at the end. Refuses a
-  // file that cannot be read or that is damaged. REQUIRES: !out.empty().
+  // Fills `out` from its start. Returns the number of bytes, 0 at the end.
+  // Refuses a file that cannot be read or is damaged. REQUIRES: !out.empty().
   [[nodiscard]] virtual Result<size_t> read(std::span<char> out) = 0;
   // Number of bytes of the stored file consumed so far.
   [[nodiscard]] virtual std::int64_t position() const = 0;

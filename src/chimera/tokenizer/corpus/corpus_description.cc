@@ -17,7 +17,7 @@ class DescriptionReader {
  public:
   explicit DescriptionReader(JsonReader& json) : json_(json) {}
 
-  // False: the file describes something else.
+  // Returns false if the file describes something else.
   bool run() {
     json_.object("the file", [&](const std::string& key) { read(key); });
     return format_ == kFormat;

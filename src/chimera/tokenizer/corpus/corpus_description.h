@@ -10,13 +10,14 @@
 namespace chimera {
 
 struct CorpusDescription {
-  bool wide = false;  // uint32, else uint16
+  bool wide = false;  // true: uint32, false: uint16
   std::int64_t tokens = 0;
   std::int64_t documents = 0;
   std::int64_t vocab = 0;  // the tokenizer's largest id + 1
   std::optional<std::int64_t> end_of_document = std::nullopt;
   std::string tokenizer_hash = {};
-  std::string source_hash = {};  // of a cache: the text that it was made from
+  // Of a cache: hash of the text it was made from.
+  std::string source_hash = {};
 
   bool operator==(const CorpusDescription&) const = default;
 };
@@ -24,11 +25,11 @@ struct CorpusDescription {
 // The name of the description beside a corpus: corpus.bin -> corpus.json.
 [[nodiscard]] std::string description_path(const std::string& corpus);
 
-// As JSON.
+// The description as JSON.
 [[nodiscard]] std::string print(const CorpusDescription& description);
 
-// The description beside `corpus`. Nothing if there is none, or if the file of
-// its name is no description of a corpus. Refuses a broken one.
+// Reads the description beside `corpus`. Returns nullopt if there is none, or
+// if the file of that name does not describe a corpus. Refuses a broken one.
 [[nodiscard]] Result<std::optional<CorpusDescription>> read_description(
     const std::string& corpus);
 

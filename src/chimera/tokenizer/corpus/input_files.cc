@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether the file's extension says that it holds no text.
+// True if the file's extension means that it holds no text.
 bool is_named_as_data(std::string_view name) {
   constexpr std::array<std::string_view, 10> kEnds = {
       ".bin",   ".idx", ".npy", ".npz", ".parquet",

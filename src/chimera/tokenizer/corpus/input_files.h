@@ -1,4 +1,4 @@
-// The files of a corpus; their extensions say what they are.
+// Finds the files of a corpus. Their extensions tell what they are.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace chimera {
 
 enum class Compression : std::uint8_t { kNone, kGzip, kZstd };
 
-// What a document of a file is.
+// What counts as a document.
 enum class DocumentKind : std::uint8_t {
-  kFile,        // all of it
+  kFile,        // the whole file
   kJsonLine,    // the "text" of a line
-  kBlankLines,  // what stands between blank lines
+  kBlankLines,  // the text between blank lines
 };
 
 struct InputFile {
@@ -31,7 +31,7 @@ struct InputFile {
 [[nodiscard]] Result<std::vector<InputFile>> find_inputs(
     const std::vector<std::string>& paths);
 
-// Diagnostic for a file that cannot be read.
+// The error for a file that cannot be read.
 [[nodiscard]] Diagnostic unreadable(const std::string& path,
                                     const std::string& reason);
 

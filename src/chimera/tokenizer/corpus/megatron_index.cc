@@ -26,7 +26,8 @@ Diagnostic broken(const std::string& path, const std::string& found,
           .hint = hint};
 }
 
-// Reads numbers off the front of a text; knows whether it was long enough.
+// Reads numbers from the front of a text, and records whether it was long
+// enough.
 class Cursor {
  public:
   explicit Cursor(std::string_view bytes) : rest_(bytes) {}
@@ -39,7 +40,7 @@ class Cursor {
     return value;
   }
 
-  // `count` numbers of `size` bytes; empty if there are not as many.
+  // Takes `count` numbers of `size` bytes; empty if there are fewer.
   std::string_view take(std::uint64_t count, std::uint64_t size = 1) {
     if (count > rest_.size() / size) {
       is_short_ = true;
@@ -57,7 +58,7 @@ class Cursor {
   bool is_short_ = false;
 };
 
-// The i-th of a list of numbers, which may lie at any address.
+// The i-th of a list of numbers, which may be unaligned.
 template <class T>
 T number_at(std::string_view list, std::uint64_t i) {
   T value{};
@@ -76,7 +77,8 @@ void append(T value, std::string& bytes) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// Lengths of sequences: a document of more ids than an int32 counts is several.
+// Appends the lengths of a document's sequences. A document of more ids than an
+// int32 can count becomes several sequences.
 void append_lengths(std::int64_t length, std::vector<std::int32_t>& lengths) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   for (; length > kMost; length -= kMost) {
@@ -118,7 +120,7 @@ Result<MegatronIndex> parse_megatron_index(std::string_view bytes,
                   "cannot be read; uint8, uint16 and int32 can",
                   "write the corpus anew");
   }
-  std::vector<std::int64_t> ends{0};  // of sequences, in tokens
+  std::vector<std::int64_t> ends{0};  // ends of sequences, in tokens
   ends.reserve(sequences + 1);
   for (std::uint64_t i = 0; i < sequences; ++i) {
     const auto length = number_at<std::int32_t>(lengths, i);

@@ -1,5 +1,5 @@
-// Megatron's index of a corpus: corpus.idx says where the documents of
-// corpus.bin lie.
+// Megatron's index of a corpus: corpus.idx gives the places of the documents in
+// corpus.bin.
 //
 //   "MMIDIDX\0\0"   9 bytes
 //   version         uint64, 1
@@ -29,8 +29,8 @@ struct MegatronIndex {
 // The name of the index beside a corpus: corpus.bin -> corpus.idx.
 [[nodiscard]] std::string index_path(const std::string& corpus);
 
-// Reads the bytes of an index. Refuses (E516) one that is broken, that is of
-// ids other than uint8, uint16 and int32, or whose sequences leave gaps.
+// Parses an index. Refuses (E516) an index that is broken, that has ids other
+// than uint8, uint16 and int32, or whose sequences leave gaps.
 [[nodiscard]] Result<MegatronIndex> parse_megatron_index(
     std::string_view bytes, const std::string& path);
 

@@ -15,7 +15,7 @@ namespace chimera {
 struct EncodedPiece {
   std::string bytes;  // little-endian ids
   std::int64_t tokens = 0;
-  // Where documents end in it, counted in its tokens.
+  // Ends of documents, counted in the tokens of this piece.
   std::vector<std::int64_t> document_ends = {};
   std::int64_t position = 0;  // the piece's position
   Diagnostics errors = {};    // at most ten bad lines
@@ -38,7 +38,7 @@ class PieceEncoder {
   std::vector<TokenId> ids_;
 };
 
-// Whether ids take four bytes instead of two.
+// True if ids need four bytes instead of two.
 [[nodiscard]] bool needs_wide_ids(const Tokenizer& tokenizer);
 
 }  // namespace chimera

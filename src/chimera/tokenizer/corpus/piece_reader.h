@@ -1,6 +1,6 @@
-// A corpus as a row of pieces that can be encoded apart, each about a megabyte:
-// part of a document, or whole documents of a file of many. Where the pieces
-// are cut depends on the files and the tokenizer alone.
+// Divides a corpus into pieces of about a megabyte that can be encoded
+// independently: part of a document, or whole documents of a file with many.
+// The division depends only on the files and the tokenizer.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +26,12 @@ struct Piece {
 
 class PieceReader {
  public:
-  // REQUIRES: both outlive this.
+  // REQUIRES: both arguments outlive this object.
   PieceReader(const std::vector<InputFile>& files, const Tokenizer& tokenizer)
       : files_(files), tokenizer_(tokenizer) {}
 
-  // The next piece; nullopt at the end. Memory grows beyond a piece only while
-  // a document has no place to cut, or one of many no end.
+  // The next piece; nullopt at the end. A piece grows beyond a megabyte only
+  // while a document has no place to cut, or, in a file of many, no end.
   [[nodiscard]] Result<std::optional<Piece>> next();
 
  private:

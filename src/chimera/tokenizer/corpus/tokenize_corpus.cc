@@ -157,7 +157,7 @@ Result<CorpusSummary> tokenize_corpus(const std::vector<InputFile>& files,
   if (!job.errors().empty()) return job.errors();
   CorpusSummary summary = job.summary();
   summary.wide = needs_wide_ids(tokenizer);
-  // An old description or index must not stand beside a new corpus.
+  // An old description or index must not be left beside a new corpus.
   std::error_code ignored;
   std::filesystem::remove(description_path(options.output), ignored);
   std::filesystem::remove(index_path(options.output), ignored);

@@ -30,13 +30,13 @@ struct CorpusOptions {
 struct CorpusSummary {
   std::int64_t tokens = 0;
   std::int64_t documents = 0;
-  bool wide = false;  // uint32, else uint16
+  bool wide = false;  // true: uint32, false: uint16
 };
 
-// Each text file, and each line of a JSONL file, is a document; behind it comes
-// the tokenizer's end-of-document token, if it has one. Files appear whole or
-// not at all; those of an earlier run are replaced. Keeps 8 bytes in memory for
-// each document. Throws IoError.
+// Encodes the files. Each text file, and each line of a JSONL file, is a
+// document, followed by the tokenizer's end-of-document token if it has one.
+// Files appear whole or not at all and replace those of an earlier run. Keeps 8
+// bytes in memory per document. Throws IoError.
 [[nodiscard]] Result<CorpusSummary> tokenize_corpus(
     const std::vector<InputFile>& files, const Tokenizer& tokenizer,
     const CorpusOptions& options);

@@ -43,7 +43,7 @@ class Corpus : public testing::Test {
     return found;
   }
 
-  // A token for each byte, and 256 at the end of a document.
+  // A tokenizer with one token per byte, and 256 at the end of a document.
   static Tokenizer bytes() {
     TokenizerSpec spec;
     for (int byte = 0; byte < 256; ++byte) {
@@ -78,7 +78,7 @@ TEST_F(Corpus, DirectoriesAreSortedAndDeep) {
   EXPECT_THAT(ids(), ElementsAre('b', 256, 'z', 256));
 }
 
-// Several pieces of one document, and more threads than pieces.
+// One document of several pieces, and more threads than pieces.
 TEST_F(Corpus, ThreadsDoNotShow) {
   std::string text;
   for (std::uint64_t i = 0; text.size() < 5'000'000; ++i) {
