@@ -27,6 +27,15 @@ void JsonReader::refuse(const char* code, const std::string& found,
   if (errors_.size() >= kEnough) failed_ = true;
 }
 
+void JsonReader::refuse_file(const char* code, const std::string& found,
+                             const std::string& needed) {
+  errors_.push_back({.kind = codes_.kind,
+                     .code = code,
+                     .where = file_,
+                     .found = found,
+                     .needed = needed});
+}
+
 void JsonReader::syntax(const std::string& needed) {
   if (failed_) return;
   const std::string found = at_ < text_.size()

@@ -80,6 +80,9 @@ class JsonReader {
   // Records a mistake at the current line. Reading ends after 100 mistakes.
   void refuse(const char* code, const std::string& found,
               const std::string& needed, const std::string& hint = "");
+  // Records a mistake of the whole file, without a line.
+  void refuse_file(const char* code, const std::string& found,
+                   const std::string& needed);
 
   // Records a mistake if any text is left.
   void finish();

@@ -23,7 +23,7 @@ Result<Checkpoint> Checkpoint::open(const std::string& path) {
                       .found = "manifest.json",
                       .needed =
                           "cannot be read: the save was not finished, or "
-                          "this is no checkpoint"};
+                          "this is not a checkpoint"};
   }
   Result<Manifest> manifest = parse_manifest(*text, name);
   if (!manifest) return manifest.errors();

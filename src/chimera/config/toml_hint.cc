@@ -53,7 +53,7 @@ std::string toml_hint(std::string_view line, std::string_view reason) {
   const std::size_t equals = line.find('=');
   if (equals == std::string_view::npos) {
     if (line.starts_with('[')) return "a section reads [train]";
-    if (line.starts_with('{')) return "this is no run.toml but JSON";
+    if (line.starts_with('{')) return "this is JSON, not a run.toml";
     return line.find(':') == std::string_view::npos ? "a line reads key = value"
                                                     : "write = instead of :";
   }

@@ -125,7 +125,7 @@ TEST(Formats, MegatronsIndexTellsTypeAndDocuments) {
   EXPECT_THAT(mistakes_of(causal(path)), HasSubstr("the index is cut short"));
   write_file(index_path(path), "something else");
   EXPECT_THAT(mistakes_of(causal(path)),
-              HasSubstr("the file is no index of Megatron's"));
+              HasSubstr("the file is not a Megatron index"));
   std::filesystem::remove(index_path(path));
 }
 

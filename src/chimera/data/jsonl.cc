@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "chimera/base/text.h"
+#include "chimera/tokenizer/corpus/json_line.h"
 
 namespace chimera {
 namespace {
@@ -40,26 +41,6 @@ void check_bytes(const std::string& text, int vocab, JsonReader& reader) {
                 "raise model.vocab; 256 takes any text");
 }
 
-// The value of the line's "text"; nullopt (with a recorded error) if there is
-// none.
-std::optional<std::string> read_text(JsonReader& reader) {
-  std::optional<std::string> text;
-  bool found = false;
-  reader.object("the line", [&](const std::string& key) {
-    if (key == "text") {
-      found = true;
-      text = reader.string(key);
-    } else {
-      reader.skip();
-    }
-  });
-  if (!found && !reader.failed()) {
-    reader.refuse("E509", "a line without \"text\"", "cannot be tokenized",
-                  "write {\"text\": \"...\"}");
-  }
-  return text;
-}
-
 }  // namespace
 
 Diagnostics read_lines(const JsonlText& jsonl,
@@ -85,7 +66,7 @@ Result<JoinedTexts> join_documents(const JsonlText& jsonl, int vocab) {
   JoinedTexts joined;
   bool first = true;
   Diagnostics errors = read_lines(jsonl, [&](JsonReader& reader) {
-    const std::optional<std::string> text = read_text(reader);
+    const std::optional<std::string> text = read_line_text(reader);
     if (!text) return;
     check_bytes(*text, vocab, reader);
     if (!first) {

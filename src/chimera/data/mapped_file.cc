@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "chimera/tokenizer/corpus/input_files.h"
+
 namespace chimera {
 namespace {
 
@@ -26,15 +28,6 @@ class Descriptor {
  private:
   int number_;
 };
-
-Diagnostic unreadable(const std::string& path, const std::string& reason) {
-  return {.kind = DiagnosticKind::kData,
-          .code = "E501",
-          .where = path,
-          .found = "the file",
-          .needed = "cannot be read: " + reason,
-          .hint = "check the path and its permissions"};
-}
 
 }  // namespace
 

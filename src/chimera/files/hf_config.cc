@@ -87,8 +87,7 @@ class ConfigReader {
  public:
   ConfigReader(std::string_view text, const std::string& file_name,
                const HfFamily& family)
-      : file_(file_name),
-        json_(text, file_name, errors_, hf_json_codes()),
+      : json_(text, file_name, errors_, hf_json_codes()),
         family_(family),
         llama_(json_, shape_) {
     shape_.model.kind = family.kind;
@@ -127,9 +126,7 @@ class ConfigReader {
   void read_flag(const std::string& key, bool needed);
   void read_text(const std::string& key, std::string_view needed);
   void fill();
-  void refuse(const char* code, std::string found, std::string needed);
 
-  std::string file_;
   Diagnostics errors_;
   JsonReader json_;
   const HfFamily& family_;
@@ -137,16 +134,6 @@ class ConfigReader {
   HfLlamaReader llama_;
   std::set<std::string> seen_;
 };
-
-// Records a mistake of the whole document, without a line number.
-void ConfigReader::refuse(const char* code, std::string found,
-                          std::string needed) {
-  errors_.push_back({.kind = DiagnosticKind::kData,
-                     .code = code,
-                     .where = file_,
-                     .found = std::move(found),
-                     .needed = std::move(needed)});
-}
 
 void ConfigReader::read_size(const std::string& key, int most, int& out) {
   const std::optional<int> value = json_.integer(key);
@@ -247,7 +234,7 @@ void ConfigReader::fill() {
   ModelShape& model = shape_.model;
   const auto need = [&](std::string_view key) {
     if (!seen_.contains(std::string(key))) {
-      refuse("E524", fmt::format("key \"{}\"", key), "is missing");
+      json_.refuse_file("E524", fmt::format("key \"{}\"", key), "is missing");
     }
   };
   for (const HfSizeKey& size : family_.sizes) need(size.name);
@@ -257,17 +244,19 @@ void ConfigReader::fill() {
   model.seq = model.positions;
   if (is_bert()) shape_.embedding_dropout = shape_.hidden_dropout;
   if (shape_.padding_id < -1 || shape_.padding_id >= model.vocab) {
-    refuse("E522", fmt::format("pad_token_id = {}", shape_.padding_id),
-           fmt::format("must be below vocab_size = {}", model.vocab));
+    json_.refuse_file(
+        "E522", fmt::format("pad_token_id = {}", shape_.padding_id),
+        fmt::format("must be below vocab_size = {}", model.vocab));
   }
   if (model.hidden % model.heads != 0) {
-    refuse("E527", fmt::format("{} = {}", family_.sizes[1].name, model.hidden),
-           fmt::format("must be a multiple of {} = {}", family_.sizes[2].name,
-                       model.heads));
+    json_.refuse_file(
+        "E527", fmt::format("{} = {}", family_.sizes[1].name, model.hidden),
+        fmt::format("must be a multiple of {} = {}", family_.sizes[2].name,
+                    model.heads));
   }
   if (!is_llama()) return;
   for (const auto& [code, found, needed] : llama_.finish()) {
-    refuse(code, found, needed);
+    json_.refuse_file(code, found, needed);
   }
 }
 

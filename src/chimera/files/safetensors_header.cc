@@ -18,8 +18,7 @@ constexpr size_t kMostDimensions = 64;
 class HeaderReader {
  public:
   HeaderReader(std::string_view text, std::string file_name, size_t data_bytes)
-      : file_(file_name),
-        json_(text, std::move(file_name), errors_, hf_json_codes()),
+      : json_(text, std::move(file_name), errors_, hf_json_codes()),
         data_bytes_(data_bytes) {}
 
   Result<SafetensorsHeader> run();
@@ -34,9 +33,7 @@ class HeaderReader {
   void check_bytes(const std::string& label, const TensorInfo& tensor);
   void check_names();
   void check_tiling();
-  void refuse(const char* code, std::string found, std::string needed);
 
-  std::string file_;
   Diagnostics errors_;
   JsonReader json_;
   size_t data_bytes_;
@@ -46,16 +43,6 @@ class HeaderReader {
 
 std::string label_of(std::string_view name) {
   return "tensor \"" + shown(name) + "\"";
-}
-
-// Records a mistake of the data after the header, without a line number.
-void HeaderReader::refuse(const char* code, std::string found,
-                          std::string needed) {
-  errors_.push_back({.kind = DiagnosticKind::kData,
-                     .code = code,
-                     .where = file_,
-                     .found = std::move(found),
-                     .needed = std::move(needed)});
 }
 
 void HeaderReader::read_metadata() {
@@ -174,7 +161,7 @@ void HeaderReader::check_names() {
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
   if (twice != names.end()) {
-    refuse("E523", label_of(*twice), "is there twice");
+    json_.refuse_file("E523", label_of(*twice), "is there twice");
   }
 }
 
@@ -188,7 +175,7 @@ void HeaderReader::check_tiling() {
   size_t at = 0;
   for (const TensorInfo& tensor : header_.tensors) {
     if (tensor.begin != at) {
-      refuse(
+      json_.refuse_file(
           "E533",
           fmt::format("{} begins at {}", label_of(tensor.name), tensor.begin),
           fmt::format("must begin at {}, where the data before it ends", at));
@@ -197,8 +184,8 @@ void HeaderReader::check_tiling() {
     at = tensor.end;
   }
   if (at != data_bytes_) {
-    refuse("E533", fmt::format("{} bytes of data", data_bytes_),
-           fmt::format("must be the {} bytes of the tensors", at));
+    json_.refuse_file("E533", fmt::format("{} bytes of data", data_bytes_),
+                      fmt::format("must be the {} bytes of the tensors", at));
   }
 }
 

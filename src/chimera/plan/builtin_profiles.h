@@ -1,6 +1,12 @@
 // Profiles that come with the program: p100 (the machine of the paper), v100
 // and rtx3090. Their texts are files of profiles/, in the format of
 // profile_text.h, so that a user can print one and change it.
+//
+// Times and activations of one block are those of PipeFisher (Osawa, Li,
+// Hoefler: MLSys 2023), which measured only whole backwards. The weight half
+// gets its share of the backward's FLOPs: half of all FLOPs except attention's.
+// Workspace is the memory that a backward needs, while it runs, in addition to
+// activations and gradients.
 #pragma once
 
 #include <optional>

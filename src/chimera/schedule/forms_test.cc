@@ -5,6 +5,7 @@
 #include "chimera/schedule/cell.h"
 #include "chimera/schedule/lower.h"
 #include "chimera/schedule/scheme.h"
+#include "chimera/schedule/small_schedule_for_tests.h"
 #include "chimera/schedule/validate.h"
 
 namespace chimera {
@@ -15,12 +16,7 @@ std::vector<Schedule> samples() {
   std::vector<Schedule> schedules;
   for (const Scheme& scheme : schemes()) {
     for (const int width : {1, 3}) {
-      const Schedule schedule =
-          make_schedule({.scheme = std::string(scheme.name),
-                         .depth = 4,
-                         .micros = 8,
-                         .width = width})
-              .value();
+      const Schedule schedule = testing::small_schedule(scheme, width);
       schedules.push_back(schedule);
       schedules.push_back(lower(schedule));
       schedules.push_back(lower(schedule, {.sync = Sync::kEnd,

@@ -7,6 +7,7 @@
 #include "chimera/base/text.h"
 #include "chimera/schedule/cell.h"
 #include "chimera/schedule/scheme.h"
+#include "chimera/schedule/small_schedule_for_tests.h"
 #include "chimera/schedule/sum_plan.h"
 #include "chimera/schedule/validate.h"
 
@@ -139,12 +140,7 @@ TEST(Lower, RecomputesOnceBeforeTheFirstPart) {
 TEST(Lower, EveryOptionValidates) {
   for (const Scheme& scheme : schemes()) {
     for (const int width : {1, 2}) {
-      const Schedule schedule =
-          make_schedule({.scheme = std::string(scheme.name),
-                         .depth = 4,
-                         .micros = 8,
-                         .width = width})
-              .value();
+      const Schedule schedule = testing::small_schedule(scheme, width);
       for (const Sync sync : {Sync::kEagerOpt, Sync::kEager, Sync::kEnd}) {
         for (const int level : {0, 1, 2}) {
           const bool on = level > 0;

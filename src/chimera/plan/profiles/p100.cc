@@ -1,8 +1,5 @@
-// The built-in profile p100. Times and activations of one block are figures of
-// PipeFisher (Osawa, Li, Hoefler: MLSys 2023), which measured only the whole
-// backward: here the weight half has its share of the backward's FLOPs, half
-// of all but attention's. Workspace is what a backward needs for a while
-// beyond activations and gradients.
+// The built-in profile p100; builtin_profiles.h tells where its figures come
+// from.
 #include "chimera/plan/builtin_profiles.h"
 
 namespace chimera {

@@ -157,7 +157,7 @@ std::optional<Diagnostic> other_kind(const std::string& path, std::FILE* file) {
                       .code = "E711",
                       .where = path,
                       .found = "the file",
-                      .needed = std::string("is no text but ") + magic.kind,
+                      .needed = std::string("is not text but ") + magic.kind,
                       .hint = "name text or JSONL files, plain, .gz or .zst"};
   }
   return std::nullopt;

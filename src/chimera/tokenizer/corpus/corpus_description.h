@@ -16,7 +16,7 @@ struct CorpusDescription {
   std::int64_t vocab = 0;  // the tokenizer's largest id + 1
   std::optional<std::int64_t> end_of_document = std::nullopt;
   std::string tokenizer_hash = {};
-  // Of a cache: hash of the text it was made from.
+  // Hash of the text, if the corpus is a cache of a text.
   std::string source_hash = {};
 
   bool operator==(const CorpusDescription&) const = default;

@@ -36,7 +36,7 @@ void add_file(const fs::path& path, std::vector<InputFile>& files,
                       .code = "E711",
                       .where = file.path,
                       .found = "the file",
-                      .needed = "is no text, by its name",
+                      .needed = "is not text, by its name",
                       .hint = "leave it out, or move it out of the directory"});
     return;
   }

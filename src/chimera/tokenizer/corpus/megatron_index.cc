@@ -97,7 +97,7 @@ Result<MegatronIndex> parse_megatron_index(std::string_view bytes,
                                            const std::string& path) {
   const std::string again = "fetch it again, or write the corpus anew";
   if (!bytes.starts_with(kMagic)) {
-    return broken(path, "the file", "is no index of Megatron's", again);
+    return broken(path, "the file", "is not a Megatron index", again);
   }
   Cursor cursor(bytes.substr(kMagic.size()));
   const auto version = cursor.number<std::uint64_t>();

@@ -8,6 +8,7 @@
 #include "chimera/base/json_reader.h"
 #include "chimera/base/text.h"
 #include "chimera/tokenizer/corpus/blank_lines.h"
+#include "chimera/tokenizer/corpus/json_line.h"
 
 namespace chimera {
 namespace {
@@ -27,21 +28,8 @@ std::optional<std::string> read_text(std::string_view line,
                      .range = "E508",
                      .key = "E508",
                      .kind = DiagnosticKind::kData});
-  std::optional<std::string> text;
-  bool found = false;
-  reader.object("the line", [&](const std::string& key) {
-    if (key == "text") {
-      found = true;
-      text = reader.string(key);
-    } else {
-      reader.skip();
-    }
-  });
+  std::optional<std::string> text = read_line_text(reader);
   reader.finish();
-  if (!found && errors.empty()) {
-    reader.refuse("E509", "a line without \"text\"", "cannot be tokenized",
-                  "write {\"text\": \"...\"}");
-  }
   return text;
 }
 
