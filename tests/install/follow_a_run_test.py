@@ -10,8 +10,9 @@ import json
 import pathlib
 import random
 import shutil
-import subprocess
 import sys
+
+from commands import run
 
 CONFIG = """
 [model]
@@ -35,15 +36,6 @@ path = "{data}"
 [run]
 save_every = 3
 """
-
-
-def run(*command):
-    done = subprocess.run([str(word) for word in command], text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))}: exit code "
-                 f"{done.returncode}\n{done.stdout}")
-    return done.stdout
 
 
 def check_directory(folder, steps):

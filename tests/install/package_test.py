@@ -9,8 +9,9 @@ are public.
 """
 import pathlib
 import re
-import subprocess
 import sys
+
+from commands import run
 
 MOST_PUBLIC = 20
 PROJECT = """
@@ -20,13 +21,6 @@ find_package(chimera REQUIRED COMPONENTS {components})
 add_executable(uses_{name} main.cc)
 target_link_libraries(uses_{name} {targets})
 """
-
-
-def run(*command):
-    done = subprocess.run([str(word) for word in command], text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))}:\n{done.stdout}")
 
 
 def rows(document):

@@ -12,17 +12,9 @@ import json
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 
-
-def run(*command):
-    done = subprocess.run([str(word) for word in command], text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    if done.returncode != 0:
-        sys.exit(f"{command[0]}: exit code {done.returncode}\n{done.stdout}"
-                 f"{done.stderr}")
-    return done.stdout
+from commands import run
 
 
 def expected_output(source):
