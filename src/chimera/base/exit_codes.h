@@ -1,4 +1,4 @@
-// How a command or a run ends (README, "Exit codes").
+// The exit codes of commands and runs, as `chimera --help` lists them.
 #pragma once
 
 namespace chimera {

@@ -1,7 +1,7 @@
-// How a user's mistake travels: as a value. A function that can be asked for
-// something impossible returns a Result, which holds either what was asked for
-// or every reason why not. Nothing here throws or prints; the cli module turns
-// Diagnostics into text and exit code 2.
+// Mistakes of the user are values. A function that can be asked for something
+// impossible returns a Result, which holds either what was asked for or every
+// reason why not. Nothing here throws or prints; the cli module turns
+// Diagnostics into text and an exit code.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Checks of keys together, after each was checked by itself.
+// Checks combinations of keys. Each key by itself was checked before.
 #pragma once
 
 #include <string_view>

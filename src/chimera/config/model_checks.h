@@ -1,4 +1,4 @@
-// Checks of the keys of [model] together.
+// Checks combinations of the keys of [model].
 #pragma once
 
 #include "chimera/config/draft.h"

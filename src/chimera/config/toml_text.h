@@ -14,7 +14,7 @@
 
 namespace chimera {
 
-// Where a value was given. `line` is used only to order the errors.
+// The place at which a value was given. `line` only orders the errors.
 struct SourcePlace {
   static constexpr int kWholeFile = std::numeric_limits<int>::max() - 1;
   static constexpr int kOverride = std::numeric_limits<int>::max();

@@ -13,7 +13,7 @@
 
 namespace chimera {
 
-// How documents can be told apart, if at all.
+// The ways to tell documents apart; all are empty if there is none.
 struct DocumentBorders {
   std::vector<std::int64_t> ends = {};  // token positions; from an index
   // Id at the end of every document.

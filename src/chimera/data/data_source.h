@@ -20,7 +20,7 @@
 
 namespace chimera {
 
-// Which part of each file's samples to read, if eval_fraction is above 0.
+// The part of each file's samples to read, if eval_fraction is above 0.
 enum class DataPart { kTraining, kEvaluation };
 
 struct DataOptions {

@@ -80,7 +80,8 @@ struct RunOptions {
 [[nodiscard]] RunEnd run(const Result<RunConfig>& config,
                          const RunOptions& options, RunObserver& observer);
 
-// "chimera: 4 workers as threads, 2 pipes, ..." and the model and data.
+// Describes the run in a few lines: "chimera: 4 workers as threads, 2 pipes,
+// ...", then the model and the data.
 [[nodiscard]] std::string describe(const RunStart& start);
 
 // Floating-point operations of one step, forward and backward; 0 if emulated.

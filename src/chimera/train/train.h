@@ -14,7 +14,7 @@ namespace chimera {
 
 struct BadStep {
   int step = 0;  // from 1
-  // Where the first bad number arose; empty if only the gradient had one.
+  // Origin of the first bad number; empty if only the gradient had one.
   std::optional<BadPlace> place;
 };
 
