@@ -1,3 +1,11 @@
+// A checkpoint is complete exactly if it has its final name. The order of the
+// writes ensures this, whenever the machine crashes:
+//   1. Each rank writes its tensors and then its own manifest, both flushed to
+//      disk. A part counts once this manifest exists.
+//   2. Rank 0 merges these manifests into manifest.json, flushes it and the
+//      folder, renames the folder, and flushes the folder above.
+//   3. Only then are old checkpoints removed. Each is renamed first, so that no
+//      reader finds half of one.
 #include "chimera/checkpoint/parts.h"
 
 #include <fmt/format.h>
@@ -130,6 +138,7 @@ void write_part(const PartOrder& order, const std::vector<StatePiece>& pieces) {
   }
   const std::string path = order.folder + "/" + data_name(order.rank);
   write_safetensors(path, views, {{"format", "pt"}});
+  // Read back, because the manifest also has the hash of the file's header.
   const Result<SafetensorsFile> written = SafetensorsFile::open(path);
   if (!written) throw IoError(to_string(written.errors().front()));
   part.files = {{.name = data_name(order.rank),

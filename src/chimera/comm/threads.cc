@@ -1,3 +1,8 @@
+// Messages go straight into the receiver's mailbox. A collective or a vote is
+// gathered in Shared until its last member has started it. That member's thread
+// then hands the sum to the pool, or merges the ballots itself, and the result
+// is put into the mailboxes of all members. A rank thus waits only at its own
+// mailbox, and abort() can wake every rank from any wait.
 #include "chimera/comm/threads.h"
 
 #include <algorithm>

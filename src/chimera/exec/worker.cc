@@ -1,3 +1,12 @@
+// What lives between actions: results for a neighbouring stage (made_), what a
+// forward keeps for its backward (held_), and versions of each stage's weights.
+//
+// A version is a shared pointer that every stash holds as long as its backward
+// may need the weights. In a synchronous schedule no stash is left when a stage
+// is updated, so the update works in place. In PipeDream some are left, and 2BW
+// keeps the previous version: use_count() is then above 1, and the update makes
+// a new version. No table of versions is needed, and a version is freed with
+// the last stash that holds it.
 #include "chimera/exec/worker.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// A rank alternates between stretches of steps (Worker::run), in which it never
+// pauses, and what needs settled weights: an evaluation, a comparison of the
+// replicas, a save, a change of the order. All ranks derive the end of a
+// stretch from the same configuration and the same votes, so they need no
+// message to agree on it.
 #include "chimera/train/rank_training.h"
 
 #include <ATen/ATen.h>

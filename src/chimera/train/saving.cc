@@ -1,3 +1,9 @@
+// Training waits only while a save copies this rank's share of the state. The
+// Saver's thread then writes it, and the ballots of the following steps tell
+// how many ranks have written theirs. All ranks read the same vote, so all of
+// them close the save at the same step, and rank 0's thread commits. finish()
+// does the same by messages, for the last save, which no votes follow, and
+// before a new save begins while the old one is still open.
 #include "chimera/train/saving.h"
 
 #include <fmt/format.h>
