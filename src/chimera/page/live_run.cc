@@ -1,3 +1,9 @@
+// A client keeps a copy of the run and asks only for what is new. The version
+// in each answer tells whether that copy can still be extended. It changes if a
+// file that is only read as a whole has changed, if metrics.jsonl was read
+// again from its start, and if a curve has merged its groups, because all of
+// these change what the client has already. The client then loads everything
+// again.
 #include "chimera/page/live_run.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,8 @@
+// A worker is woken when something that it waits for may be known, and then
+// runs its list until it computes, waits or is done. To wait, step() returns
+// false. The worker is then noted where the awaited time will be set, or stands
+// in the queue, and the same action is tried again when it wakes. An action
+// therefore changes nothing before it can succeed.
 #include "chimera/simulate/simulator.h"
 
 #include <algorithm>
