@@ -26,7 +26,7 @@ struct BlockValues {
 
 using ParameterInit = std::function<at::Tensor(const ParameterSpec& spec)>;
 
-// Which part of a block this rank updates and saves.
+// The part of a block that this rank updates and saves.
 struct Sharing {
   int index = 0;    // index of this rank among the holders
   int holders = 1;  // number of holders over all copies
@@ -131,8 +131,8 @@ class ParameterBlock {
   std::int64_t updates_ = 0;
   Shard state_range_;               // the range that states_ cover
   std::vector<at::Tensor> states_;  // made at the first update
-  // Values, then states_, of state_range_ before the last update that can be
-  // undone. Empty if there was none.
+  // What the last update that can be undone has overwritten in state_range_:
+  // the values, then each of states_. Empty if there was none.
   std::vector<at::Tensor> before_;
 };
 

@@ -99,7 +99,7 @@ class FactList {
     if (!curve.is_flat_zero()) add_headline(label, percent(curve.mean()));
   }
 
-  // Timelines of the step that is drawn: planned, and as measured.
+  // Durations of the step that is drawn, planned and measured.
   void add_step_times() {
     const Curve& time = metrics_.curve("step_s");
     if (!time.empty()) add_headline("Step time", short_time(time.mean()));

@@ -1,5 +1,5 @@
-// The small files of a run directory, as far as a page shows them. Whatever is
-// missing or damaged is left empty: a page shows what there is.
+// The small files of a run directory, as far as a page shows them. Missing or
+// damaged values are left empty.
 #pragma once
 
 #include <optional>
@@ -40,9 +40,9 @@ struct MemoryFile {
 };
 [[nodiscard]] MemoryFile read_memory(const std::string& run_dir);
 
-// What happened, unsorted: events.jsonl, one object a line with "step",
-// "kind" (mark.h) and "text"; checkpoints that are there; what the flight
-// recorder says; how the run ended.
+// Reads all incidents, unsorted: events.jsonl (one object per line with "step",
+// "kind" (mark.h) and "text"), existing checkpoints, flight recorders, and how
+// the run ended.
 [[nodiscard]] std::vector<Mark> read_marks(const std::string& run_dir,
                                            const StateFile& state);
 

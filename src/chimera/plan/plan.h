@@ -46,8 +46,8 @@ struct Candidate {
   bool operator==(const Candidate&) const = default;
 };
 
-// Where the time of a step goes, in seconds. The first five members add up to
-// the step.
+// The parts of a step's time, in seconds. The first five members add up to the
+// step.
 struct PlanTimes {
   double compute = 0;    // F, B and updates; mean over the workers
   double recompute = 0;  // recomputation; mean over the workers

@@ -56,8 +56,8 @@ struct Profile {
   std::string source;
   double memory_bytes = 0;  // of one worker; 0 = unknown
   // For workers that share processors, otherwise 0: number of cores, threads
-  // per worker, and the factor by which compute is slower with all of them
-  // busy. The times below are those of one busy worker.
+  // per worker, and the factor by which compute is slower while all of them
+  // compute. The times below are those of one worker that computes alone.
   int cores = 0;
   int threads = 0;
   double contention = 0;

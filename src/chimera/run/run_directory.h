@@ -1,9 +1,9 @@
-// What a run leaves behind:
+// The files of a run:
 //   config.toml     the resolved configuration
-//   metrics.jsonl   one object a step, flushed as it goes
+//   metrics.jsonl   one object per step, flushed each time
 //   state.json      {"state":"running|done|saved|failed","step":12,"exit":0}
-//   checkpoints/    with run.save_every, or when it was told to save
-//   trace.json      with run.trace: open it in ui.perfetto.dev
+//   checkpoints/    with run.save_every, or if asked to save
+//   trace.json      with run.trace, for ui.perfetto.dev
 //   weights/        at the end: a Hugging Face directory
 //   .lock           see run_directory_lock.h
 #pragma once

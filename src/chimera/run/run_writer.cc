@@ -97,7 +97,7 @@ void RunWriter::note(const std::string& kind, const std::string& text) const {
   try {
     directory().add_event(steps_, kind, text);
   } catch (const IoError&) {
-    return;  // the page of the run has one mark less
+    return;  // the run's page lacks one mark
   }
 }
 
@@ -186,7 +186,7 @@ void RunWriter::on_step(const StepReport& report) {
   try_to([&] { write_tensorboard(complete); });
 }
 
-// Writes state.json about once a second, too.
+// Also writes state.json about once a second.
 void RunWriter::write_metrics(const StepReport& report) {
   directory().add_metrics(report);
   if (Clock::now() < next_state_) return;

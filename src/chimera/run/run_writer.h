@@ -18,7 +18,7 @@ namespace chimera {
 
 class RunWriter final : public TrainObserver {
  public:
-  // Everything that these refer to outlives the writer.
+  // REQUIRES: everything that these refer to outlives the writer.
   struct Options {
     const RunStart& start;
     RunDirectory* directory = nullptr;  // null on ranks other than 0

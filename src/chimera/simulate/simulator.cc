@@ -2,7 +2,7 @@
 // runs its list until it computes, waits or is done. To wait, step() returns
 // false. The worker is then noted where the awaited time will be set, or stands
 // in the queue, and the same action is tried again when it wakes. An action
-// therefore changes nothing before it can succeed.
+// therefore has no effect before it succeeds.
 #include "chimera/simulate/simulator.h"
 
 #include <algorithm>

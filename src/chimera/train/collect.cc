@@ -12,8 +12,8 @@
 namespace chimera {
 namespace {
 
-// Where the weights of a parameter are read: in the first pipe of the first
-// copy, which stands for all replicas.
+// The place from which the weights of a parameter are read. It is in the first
+// pipe of the first copy, which stands for all replicas.
 struct Home {
   int rank = 0;
   int stage = 0;

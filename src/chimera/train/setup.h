@@ -23,7 +23,7 @@
 
 namespace chimera {
 
-// Where training begins: with fresh weights or with a checkpoint.
+// The state in which training begins: fresh weights, or a checkpoint.
 struct StartPoint {
   int step = 0;  // steps done
   ParameterInit init;
