@@ -255,6 +255,20 @@ class Train(Base):
         self.assertEqual(again.returncode, 3)
         self.assertIn("error[E543]", again.stderr)
 
+    def test_text_of_a_model_of_ids_needs_its_tokenizer(self):
+        """A vocabulary as small as that of bytes must not be read as bytes."""
+        ids = self.folder / "ids.bin"
+        ids.write_bytes(array.array("H", [1 + i % 200 for i in range(2000)])
+                        .tobytes())
+        self.trained(f'data.path="{ids}"')
+        flags = ["sample", self.run_dir, "--prompt", "x", "--tokens", "3"]
+        run = self.chimera(*flags)
+        self.assertEqual(run.returncode, 2, run.stdout)
+        self.assertIn("error[E413]", run.stderr)
+        self.assertIn("ids.bin", run.stderr)
+        run = self.chimera(*flags, "--tokenizer", "bytes", "--format", "json")
+        self.assertEqual(run.returncode, 0, run.stderr)
+
     def test_a_path_that_cannot_be_exported(self):
         for run_dir in (self.folder / "nothing", self.folder / ("x" * 300)):
             run = self.chimera("export", run_dir, "-o", self.folder / "hf")

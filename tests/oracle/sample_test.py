@@ -12,7 +12,8 @@ import unittest
 import numpy
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+from transformers import (AutoModelForCausalLM, AutoTokenizer, GPT2Config,
+                          GPT2LMHeadModel, PreTrainedTokenizerFast)
 
 import reference
 from reference import LOSS, SEQ, bert, llama, randomized, run_chimera
@@ -125,6 +126,96 @@ class Sample(reference.Case):
                                    *arguments[1:])
                 self.assertEqual(done.returncode, code, done.stderr)
                 self.assertIn(word, done.stderr)
+
+
+class Export(reference.Case):
+    """Exported directories hold the tokenizer, in each form that it may have.
+    """
+    TEXT = "def sample(*arguments):\n    return json.loads(done.stdout)\n"
+
+    def forms(self, folder):
+        """Paths of one tokenizer."""
+        whole, pair = folder / "whole", folder / "pair"
+        words = tokenizer(whole)
+        file = folder / "words.json"
+        file.write_bytes((whole / "tokenizer.json").read_bytes())
+        model = json.loads(file.read_text())["model"]
+        pair.mkdir()
+        (pair / "vocab.json").write_text(json.dumps(model["vocab"]))
+        (pair / "merges.txt").write_text(
+            "\n".join(map(" ".join, model["merges"])))
+        return words, [whole, file, pair / "vocab.json"]
+
+    def exported(self, folder, kind, vocab, **data):
+        (folder / "text.txt").write_text(pathlib.Path(__file__).read_text())
+        reference.train(
+            folder, model={"kind": kind, "layers": 2, "hidden": 16, "heads": 2,
+                           "vocab": vocab, "seq": 32},
+            schedule=reference.layout("1f1b", 1, 1), data=data | {
+                "path": str(folder / "text.txt")},
+            train={"steps": 2, "lr": 1e-3})
+        return folder / "export"
+
+    def test_tokenizer_loads_where_the_model_does(self):
+        words, paths = self.forms(self.folder())
+        for kind in ("gpt2", "llama"):
+            for path in paths:
+                with self.subTest(f"{kind} {path.name}"):
+                    folder = self.folder()
+                    export = self.exported(folder, kind, len(words),
+                                           tokenizer=str(path))
+                    again = AutoTokenizer.from_pretrained(export)
+                    self.assertEqual(again(self.TEXT).input_ids,
+                                     words(self.TEXT).input_ids)
+                    self.assertEqual(again.eos_token, "<|endoftext|>")
+                    model = AutoModelForCausalLM.from_pretrained(export)
+                    self.assertEqual(model.generation_config.eos_token_id, 0)
+                    flags = ["--prompt", "def ", "--tokens", 20]
+                    self.assertEqual(sample(export, *flags)["text"],
+                                     sample(folder / "run", *flags)["text"])
+
+    def test_word_pieces(self):
+        path = self.folder() / "vocab.txt"
+        path.write_text("\n".join(
+            ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"(*):=._", "def",
+             "sample", "json", "##s", *map(chr, range(97, 123)),
+             *("##" + chr(i) for i in range(97, 123))]))
+        export = self.exported(self.folder(), "bert", 70, tokenizer=str(path))
+        self.assertEqual(
+            AutoTokenizer.from_pretrained(export).tokenize("Def samples(*):"),
+            ["def", "sample", "##s", "(", "*", ")", ":"])
+
+    def test_a_tokenizer_that_has_moved(self):
+        folder = self.folder()
+        words, paths = self.forms(folder)
+        self.exported(folder, "gpt2", len(words), tokenizer=str(paths[1]))
+        paths[1].rename(folder / "moved.json")
+        flags = ["export", folder / "run", "-o", folder / "again"]
+        done = run_chimera(*flags)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("E701", done.stderr)
+        done = run_chimera(*flags, "--tokenizer", folder / "moved.json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(
+            (folder / "again" / "tokenizer.json").read_bytes(),
+            (folder / "moved.json").read_bytes())
+
+    def test_what_chimera_cannot_read_is_copied(self):
+        folder = self.folder()
+        tokenizer(folder)
+        small_llama("llama", vocab_size=256).save_pretrained(folder)
+        spec = json.loads((folder / "tokenizer.json").read_text())
+        spec["model"]["byte_fallback"] = True
+        (folder / "tokenizer.json").write_text(json.dumps(spec))
+        (folder / "text.txt").write_text(self.TEXT * 20)
+        reference.train(
+            folder, model={"kind": "llama", "init": str(folder), "seq": 32},
+            schedule=reference.layout("1f1b", 1, 1),
+            data={"path": str(folder / "text.txt")},
+            train={"steps": 1, "lr": 1e-3})
+        self.assertEqual(
+            json.loads((folder / "export" / "tokenizer.json").read_text()),
+            spec)
 
 
 class Eval(reference.Case):

@@ -32,9 +32,13 @@ void add_config_flags(Command& command, RunRequest& request) {
                      "SECTION.KEY=VALUE");
 }
 
-void add_model_flags(Command& command, RunRequest& request) {
+void add_tokenizer_flag(Command& command, RunRequest& request) {
   command.add_value("--tokenizer", request.tokenizer,
                     "a path, or bytes (default: the model's own)", "PATH");
+}
+
+void add_model_flags(Command& command, RunRequest& request) {
+  add_tokenizer_flag(command, request);
   command.add_value("--format", request.format, "text (default) or json", "F");
 }
 
@@ -111,9 +115,11 @@ void add_export_command(Command& program) {
                     "RUN_DIR");
   command.add_value("-o,--output", request->output, "a directory to be made",
                     "HF_DIR");
+  add_tokenizer_flag(command, *request);
   command.set_footer(
       "transformers reads it: from_pretrained(HF_DIR) of GPT2LMHeadModel,\n"
-      "BertForPreTraining, LlamaForCausalLM and its relatives.\n"
+      "BertForPreTraining, LlamaForCausalLM and its relatives, and of\n"
+      "AutoTokenizer, as the tokenizer's files go with it.\n"
       "\nExample:\n"
       "  chimera export runs/mine -o mine-hf");
 }

@@ -3,14 +3,35 @@
 #include <system_error>
 
 #include "chimera/base/exit_codes.h"
+#include "chimera/commands/model_source.h"
 #include "chimera/commands/run_config.h"
 #include "chimera/commands/run_functions.h"
 #include "chimera/console/console.h"
 #include "chimera/console/values.h"
 #include "chimera/files/hf_directory.h"
 #include "chimera/files/hf_write.h"
+#include "chimera/tokenizer/exported_files.h"
 
 namespace chimera {
+namespace {
+
+// The files of the run's tokenizer; none if it has none that is known, or reads
+// bytes.
+Result<std::vector<HfExtraFile>> tokenizer_of(const RunRequest& request) {
+  const Result<ModelSource> source = find_model(request.run_dir);
+  if (!source) return source.errors();
+  const auto path = known_tokenizer(*source, request.tokenizer);
+  std::vector<HfExtraFile> extra;
+  if (!path || *path == "bytes") return extra;
+  const Result<std::vector<ExportedFile>> files = exported_files(*path);
+  if (!files) return files.errors();
+  for (const ExportedFile& file : *files) {
+    extra.push_back({file.name, file.text});
+  }
+  return extra;
+}
+
+}  // namespace
 
 int run_export(const RunRequest& request) {
   Values values;
@@ -46,8 +67,10 @@ int run_export(const RunRequest& request) {
                      .shape = tensor.info->shape,
                      .data = tensor.file->data(*tensor.info)});
   }
-  const Diagnostics errors =
-      write_hf_directory(request.output, weights->shape(), views);
+  const Result<std::vector<HfExtraFile>> tokenizer = tokenizer_of(request);
+  if (!tokenizer) return print_run_errors(tokenizer.errors());
+  const Diagnostics errors = write_hf_directory(
+      request.output, weights->shape(), views, {.extra = *tokenizer});
   if (!errors.empty()) return print_run_errors(errors);
   write_result(request.output + "\n", "");
   return kExitDone;

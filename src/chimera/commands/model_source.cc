@@ -7,6 +7,7 @@
 #include "chimera/base/files.h"
 #include "chimera/base/text.h"
 #include "chimera/config/parse.h"
+#include "chimera/data/token_file.h"
 #include "chimera/files/hf_directory.h"
 #include "chimera/model/generate.h"
 #include "chimera/tokenizer/encoder.h"
@@ -41,6 +42,13 @@ bool has_tokenizer(const std::string& directory) {
          is_there(path / "encoder.json") || is_there(path / "vocab.txt");
 }
 
+// Whether a run trained on token ids instead of text.
+bool reads_ids(const DataConfig& data) {
+  return std::ranges::any_of(data.path, [](const std::string& path) {
+    return format_of(path) == DataFormat::kBin;
+  });
+}
+
 }  // namespace
 
 Result<ModelSource> find_model(const std::string& path) {
@@ -66,8 +74,8 @@ Result<ModelSource> find_model(const std::string& path) {
   return ModelSource{.weights = path + "/weights", .run = *run};
 }
 
-Result<std::string> find_tokenizer(const ModelSource& source,
-                                   const std::string& asked, int vocab) {
+std::optional<std::string> known_tokenizer(const ModelSource& source,
+                                           const std::string& asked) {
   if (!asked.empty()) return asked;
   if (source.run && source.run->data.tokenizer != "bytes") {
     return source.run->data.tokenizer;
@@ -76,14 +84,26 @@ Result<std::string> find_tokenizer(const ModelSource& source,
   if (source.run && has_tokenizer(source.run->model.init)) {
     return source.run->model.init;
   }
+  return std::nullopt;
+}
+
+Result<std::string> find_tokenizer(const ModelSource& source,
+                                   const std::string& asked, int vocab) {
+  if (const auto known = known_tokenizer(source, asked)) return *known;
   constexpr int kMostForBytes = 1024;  // 256 bytes, special ids, rounded up
-  if (vocab <= kMostForBytes) return std::string("bytes");
+  const bool read_ids = source.run && reads_ids(source.run->data);
+  if (vocab <= kMostForBytes && !read_ids) return std::string("bytes");
   return Diagnostic{
       .code = "E413",
       .where = source.weights,
-      .found = "a vocabulary of " + std::to_string(vocab) + " tokens",
-      .needed = "needs a tokenizer, and none lies beside the weights",
-      .hint = "--tokenizer PATH: a tokenizer.json or the directory of one"};
+      .found =
+          read_ids
+              ? "a model of token ids (" + source.run->data.path.front() + ")"
+              : "a vocabulary of " + std::to_string(vocab) + " tokens",
+      .needed = "needs a tokenizer, and none is known",
+      .hint =
+          "--tokenizer PATH: a tokenizer.json or the directory of one; "
+          "for bytes, --tokenizer bytes"};
 }
 
 Result<TextCodec> TextCodec::open(const std::string& tokenizer) {

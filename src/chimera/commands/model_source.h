@@ -27,8 +27,12 @@ struct ModelSource {
 
 // Returns "bytes" or the path of a tokenizer. It is the first that exists of:
 // the one asked for, the run's, the directory's own, and that of the directory
-// from which the run was initialised. A small vocabulary without any means
-// bytes; otherwise E413.
+// from which the run was initialised. Nothing if none of them is known.
+[[nodiscard]] std::optional<std::string> known_tokenizer(
+    const ModelSource& source, const std::string& asked);
+
+// Returns the known tokenizer. Without one a small vocabulary means bytes,
+// unless the run read token ids; otherwise E413.
 [[nodiscard]] Result<std::string> find_tokenizer(const ModelSource& source,
                                                  const std::string& asked,
                                                  int vocab);

@@ -140,6 +140,9 @@ Diagnostics write_hf_directory(const std::string& path, const HfShape& shape,
     }
     write_weights(folder, with_decoder_bias(shape, tensors),
                   options.max_shard_bytes);
+    for (const HfExtraFile& file : options.extra) {
+      write_durably(folder + "/" + file.name, file.text);
+    }
     sync_directory(folder);
     fs::rename(folder, target);
     sync_directory(target.parent_path());

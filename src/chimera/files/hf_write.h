@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "chimera/base/result.h"
 #include "chimera/files/hf_config.h"
@@ -12,9 +13,16 @@
 
 namespace chimera {
 
+// A file beside the weights, such as those of a tokenizer.
+struct HfExtraFile {
+  std::string name;
+  std::string text;
+};
+
 struct HfWriteOptions {
   // The most bytes of tensors per shard; a tensor is never split.
   size_t max_shard_bytes = 5'000'000'000;
+  std::vector<HfExtraFile> extra = {};
 };
 
 // Writes the directory, which appears complete or not at all, even if the
