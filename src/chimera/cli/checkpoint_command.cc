@@ -102,11 +102,9 @@ void add_checkpoint_command(Command& program) {
   Command& command =
       program.add_command("checkpoint", "list or verify what a run has saved");
   command.set_footer(
-      "RUN_DIR/checkpoints holds the newest run.keep of them. `train "
-      "--resume`\n"
-      "goes on from the newest sound one, under any layout. Exit code 4: one "
-      "is\n"
-      "damaged.\n"
+      "RUN_DIR/checkpoints holds the newest run.keep checkpoints. `train\n"
+      "--resume` continues from the newest valid one, under any layout. Exit\n"
+      "code 4: one is damaged.\n"
       "\nExamples:\n"
       "  chimera checkpoint list runs/mine\n"
       "  chimera checkpoint verify runs/mine");

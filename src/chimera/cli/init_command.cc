@@ -187,12 +187,13 @@ void add_init_command(Command& program) {
                      "another value for a key of it; may be given often",
                      "SECTION.KEY=VALUE");
   command.add_value("--nodes", self->nodes,
-                    "how many to spread the workers over", "K");
-  command.add_value("--time", self->time, "the limit (default the partition's)",
-                    "[D-]HH:MM:SS");
+                    "number of nodes for the workers (default 1)", "K");
+  command.add_value("--time", self->time,
+                    "time limit (default: the partition's)", "[D-]HH:MM:SS");
   command.add_value("--partition", self->partition, "the queue to submit to",
                     "NAME");
-  command.add_value("--account", self->account, "who pays for it", "NAME");
+  command.add_value("--account", self->account, "the account to charge",
+                    "NAME");
   command.add_value(
       "--signal-s", self->signal_s,
       "seconds before the limit at which the run is told to end after its "

@@ -49,7 +49,7 @@ double PlanCommand::read_memory(const Profile& machine, Values& values) const {
   if (machine.memory_bytes > 0) return machine.memory_bytes;
   values.refuse({.code = "E402",
                  .found = "--memory",
-                 .needed = "is missing, and the profile does not say it",
+                 .needed = "is missing, and the profile has none",
                  .hint = "for example --memory 16GB"});
   return 1;
 }
@@ -188,7 +188,7 @@ void add_plan_command(Command& program) {
                     "a profile.toml, or p100 (default), v100, rtx3090",
                     "PROFILE");
   command.add_value("--model-of", self->model_of,
-                    "who judges: simulate (default), or the paper's formula",
+                    "the cost model: simulate (default), or paper, its formula",
                     "MODEL");
   command.add_value(
       "--schemes", self->schemes,

@@ -53,23 +53,23 @@ void add_train_command(Command& program) {
                     "where to write (default run.dir, else runs/<time>)",
                     "DIR");
   command.add_switch("--resume", request->resume,
-                     "go on from the run directory's newest checkpoint");
+                     "continue from the run directory's newest checkpoint");
   command.add_switch("--dry-run", request->dry_run,
                      "check everything, predict time, memory and disk, and "
                      "write nothing");
   command.set_footer(
-      "A line of each step says:\n"
+      "The line of a step shows:\n"
       "  loss    mean over the target tokens of the step\n"
-      "  tok/s   tokens of the step by its time\n"
+      "  tok/s   tokens of the step divided by its time\n"
       "  MFU     arithmetic of the model (forward and backward, no "
       "recomputation)\n"
-      "          as a share of what the cores do in a large matrix product,\n"
-      "          which is measured when the run starts\n"
-      "  ms      time from the end of the step before to the end of this one\n"
+      "          relative to what the cores reach in large matrix products,\n"
+      "          measured when the run starts\n"
+      "  ms      time from the end of the last step to the end of this one\n"
       "  bubble  share of that time in which workers did not compute, "
       "averaged\n"
       "          over workers: idle, waiting for messages, sums or a core\n"
-      "metrics.jsonl has these and the gradient norm and learning rate.\n"
+      "metrics.jsonl has these, the gradient norm and the learning rate.\n"
       "\n"
       "The run directory gets config.toml, machine.json, metrics.jsonl,\n"
       "events.jsonl, state.json, with run.trace also trace.json and "
@@ -78,9 +78,10 @@ void add_train_command(Command& program) {
       "memory.json and weights/, a Hugging Face directory. Its path is "
       "printed\n"
       "on stdout. With run.save_every, and on SIGTERM or SIGUSR1, also\n"
-      "checkpoints/, from which --resume goes on, under any layout; without\n"
-      "one it starts anew. Ctrl-C ends the run after the step.\n"
-      "docs/training.md has every key.\n"
+      "checkpoints/. --resume continues from the newest one, under any "
+      "layout;\n"
+      "without one it starts at the first step. Ctrl-C ends the run after the\n"
+      "step. docs/configuration.md lists every key.\n"
       "\nExamples:\n"
       "  chimera train -c examples/gpt2_tiny.toml --dry-run\n"
       "  chimera train -c examples/gpt2_tiny.toml\n"
@@ -95,13 +96,14 @@ void add_verify_command(Command& program) {
                       "prove that a layout trains exactly as the unsplit model",
                       &RunModule::verify, request);
   add_config_flags(command, *request);
-  command.add_value("--steps", request->steps, "how many (default 3)", "K");
+  command.add_value("--steps", request->steps, "steps to compare (default 3)",
+                    "K");
   command.add_value("--dtype", request->dtype, "float32 (default) or float64",
                     "T");
   command.set_footer(
       "Loss and gradients of every step are compared with the unsplit model's\n"
       "on the same weights and samples, tensor by tensor, and replicas of a\n"
-      "stage bit by bit. Exit code 0: equal; 1: not.\n"
+      "stage bit by bit. Exit code 0: equal; 1: different.\n"
       "\nExample:\n"
       "  chimera verify -c examples/gpt2_tiny.toml --dtype float64");
 }
@@ -126,15 +128,15 @@ void add_export_command(Command& program) {
 
 void add_sample_command(Command& program) {
   auto request = std::make_shared<RunRequest>();
-  Command& command = add_run_command(program, "sample",
-                                     "let a trained GPT-2 or Llama write text",
-                                     &RunModule::sample, request);
+  Command& command = add_run_command(
+      program, "sample", "generate text with a trained GPT-2 or Llama",
+      &RunModule::sample, request);
   command.add_value("model", request->run_dir,
                     "what `train` has written, or a Hugging Face directory",
                     "RUN_DIR|HF_DIR");
   command.add_value("--prompt", request->prompt, "how the text begins", "TEXT");
   command.add_value("--tokens", request->tokens,
-                    "how many to write (default 100)", "K");
+                    "number of tokens to generate (default 100)", "K");
   command.add_value("--temperature", request->temperature,
                     "below 1: safer, above: wilder, 0: always the most "
                     "probable token (default 0.8)",
@@ -148,11 +150,11 @@ void add_sample_command(Command& program) {
   command.add_value("--seed", request->seed,
                     "the same seed gives the same text (default 0)", "N");
   command.add_switch("--stream", request->stream,
-                     "print every token as soon as it is there");
+                     "print every token as soon as it is chosen");
   add_model_flags(command, *request);
   command.set_footer(
-      "The text ends early where the model writes its end-of-document token.\n"
-      "A text longer than the model sees at once goes on from the last half\n"
+      "The text ends early if the model writes its end-of-document token. A\n"
+      "text longer than the model sees at once continues from the last half\n"
       "of what it sees.\n"
       "\nExamples:\n"
       "  chimera sample runs/mine --prompt \"Once upon a time\" --stream\n"
@@ -162,9 +164,9 @@ void add_sample_command(Command& program) {
 
 void add_eval_command(Command& program) {
   auto request = std::make_shared<RunRequest>();
-  Command& command =
-      add_run_command(program, "eval", "the loss of a trained model on a file",
-                      &RunModule::eval, request);
+  Command& command = add_run_command(
+      program, "eval", "compute the loss of a trained model on a file",
+      &RunModule::eval, request);
   command.add_value("model", request->run_dir,
                     "what `train` has written, or a Hugging Face directory",
                     "RUN_DIR|HF_DIR");
@@ -178,7 +180,7 @@ void add_eval_command(Command& program) {
   command.set_footer(
       "Prints the mean loss over all samples of the file, its exponential "
       "(the\n"
-      "perplexity) and the speed, on all cores and without a pipeline. Of a\n"
+      "perplexity) and the speed, on all cores and without a pipeline. For a\n"
       "BERT it is the loss of masked tokens and next sentences.\n"
       "\nExamples:\n"
       "  chimera eval runs/mine --data held-out.txt\n"
@@ -187,10 +189,10 @@ void add_eval_command(Command& program) {
 
 void add_calibrate_command(Command& program) {
   auto request = std::make_shared<RunRequest>();
-  Command& command = add_run_command(
-      program, "calibrate",
-      "measure what this machine takes for a model, for plan and simulate",
-      &RunModule::calibrate, request);
+  Command& command =
+      add_run_command(program, "calibrate",
+                      "measure a model on this machine, for plan and simulate",
+                      &RunModule::calibrate, request);
   add_config_flags(command, *request);
   command.add_value("-o,--output", request->output,
                     "the profile.toml (default: stdout)", "FILE");
@@ -199,14 +201,13 @@ void add_calibrate_command(Command& program) {
                     "half, once and twice the run's)",
                     "LIST");
   command.set_footer(
-      "Measured is one layer of each kind at several micro-batch sizes, one\n"
-      "worker alone and all cores busy, the update, messages between two\n"
-      "workers and sums over several: with as many workers as the run.toml "
-      "has,\n"
-      "as threads (at most 8), or under mpirun as processes. It takes at most "
-      "a\n"
-      "few minutes, and refuses what does not fit into memory. Nothing else\n"
-      "should run.\n"
+      "Measures one layer of each kind at several micro-batch sizes, by one\n"
+      "worker alone and with all cores busy; the update; messages between two\n"
+      "workers, and sums over several. It uses as many workers as the "
+      "run.toml\n"
+      "has, as threads (at most 8) or, under mpirun, as processes. It takes a\n"
+      "few minutes at most and refuses what does not fit into memory. Nothing\n"
+      "else should run meanwhile.\n"
       "\nExamples:\n"
       "  chimera calibrate -c run.toml -o profile.toml\n"
       "  mpirun -n 2 chimera calibrate -c run.toml -o profile.toml\n"
@@ -215,7 +216,7 @@ void add_calibrate_command(Command& program) {
 
 void add_doctor_command(Command& program) {
   add_run_command(program, "doctor",
-                  "say what this machine and build can do, and try it",
+                  "try out what this machine and build can do",
                   &RunModule::doctor, std::make_shared<RunRequest>());
 }
 
