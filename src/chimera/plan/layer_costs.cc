@@ -75,7 +75,7 @@ LayerCosts layer_costs(const Profile& profile, const LayerShape& shape,
       bytes(table.activation_bytes, estimated_activation_bytes(shape));
   costs.workspace_bytes =
       bytes(table.workspace_bytes, estimated_workspace_bytes(shape));
-  // If the profile does not have it, W is taken to free what a backward frees.
+  // If the profile lacks it, W is assumed to free as much as a whole backward.
   costs.deferred_bytes =
       bytes(table.deferred_bytes, costs.activation_bytes / micro_batch);
   return costs;

@@ -28,7 +28,7 @@ struct Played {
 
 struct RunOptions {
   int passes = 0;
-  int listed = 0;          // how many passes at first use the list rule
+  int listed = 0;          // number of first passes that use the list rule
   double noise = 0;        // deviation of targets, in mean forwards
   double temperature = 0;  // in mean forwards
 };

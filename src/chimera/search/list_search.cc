@@ -145,11 +145,11 @@ class ListSearch {
     const int length = std::max(1, block.last - block.first);
     Move move{.worker = block.worker};
     switch (random_.below(5)) {
-      case 0:  // moves the block's last action forward
+      case 0:  // moves the block's last action to an earlier place
         move.from = block.last;
         move.to = block.first + random_.below(length);
         break;
-      case 1:  // moves its first action back
+      case 1:  // moves its first action to a later place
         move.from = block.first;
         move.to = block.first + random_.below(length) + 1;
         break;

@@ -71,7 +71,7 @@ Diagnostics check_as_file(RunConfig config) {
       parse_training_config(print_run_config(config), "", {});
   if (parsed) return {};
   Diagnostics errors = parsed.errors();
-  for (Diagnostic& error : errors) error.where.clear();  // the text has no file
+  for (Diagnostic& error : errors) error.where.clear();  // there is no file
   return errors;
 }
 

@@ -148,7 +148,7 @@ Diagnostics set_up_schedule(RunSetup& setup, const SetupOptions& options) {
                         : setup.schedule.workers() * setup.schedule.width;
   setup.threads = setup.config.train.threads.value_or(
       std::max(1, options.host_cores / ranks));
-  // Saves what was left open in run.toml with its settled value.
+  // Records the settled value of a key that run.toml left open.
   setup.config.train.threads = setup.threads;
   if (setup.config.run.recover) {
     const std::string reason = why_no_recovery(setup.config, setup.schedule);

@@ -18,7 +18,7 @@ struct ListScheduler::Choice {
   int code = kNone;
   double weight_key = kWorst;
   int weight_code = kNone;
-  double blocked_key = kWorst;  // best key of a forward without memory
+  double blocked_key = kWorst;  // best key of a forward that lacks memory
   double coming_key = kWorst;   // best key of an action worth waiting for
   Ticks coming_at = kNever;
   Ticks next_at = kNever;  // earliest arrival of any input

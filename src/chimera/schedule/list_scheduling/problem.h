@@ -48,7 +48,7 @@ struct Slot {
   std::int64_t kept = 1;  // part of that room, used between I and W
 };
 
-// The number of (slot, op).
+// The code that stands for (slot, op).
 [[nodiscard]] constexpr int code_of(int slot, int op) {
   return slot * kSlotOps + op;
 }
