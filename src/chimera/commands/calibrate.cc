@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 #include <torch/headeronly/version.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <ctime>
@@ -115,12 +114,7 @@ std::string description_of(const Ready& ready,
 // training.
 void describe_host(const Ready& ready, int ranks_here,
                    CalibrateOptions& options) {
-  // Ranks that are processes may each be bound to some of the cores.
-  const long online = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
-  options.cores = ready.is_rank
-                      ? static_cast<int>(
-                            std::min(online, long{usable_cores()} * ranks_here))
-                      : usable_cores();
+  options.cores = ready.is_rank ? cores_of_ranks(ranks_here) : usable_cores();
   options.threads =
       options.train.threads.value_or(std::max(1, options.cores / ranks_here));
   options.memory_bytes = total_memory() / ranks_here;

@@ -19,7 +19,6 @@
 #include "chimera/run/ranks.h"
 #include "chimera/schedule/lower.h"
 #include "chimera/schedule/scheme.h"
-#include "chimera/train/peak_flops.h"
 
 namespace chimera {
 namespace {
@@ -38,7 +37,7 @@ std::string facts() {
       "chimera    {}\ncompiler   {}\nlibtorch   {}\ncores      {}\n"
       "memory     {:.1f} GB\nsgemm      {:.0f} GFLOP/s on all cores\n",
       CHIMERA_VERSION, __VERSION__, TORCH_VERSION, cores, memory_gb,
-      measure_peak_flops(cores) / 1e9);
+      measure_peak_flops() / 1e9);
   text += "transport  threads of one process; " + mpi_text() + "\n";
   text += "devices    CPU (no other has been tested)\n";
   return text;

@@ -25,7 +25,6 @@
 #include "chimera/run/setup_here.h"
 #include "chimera/simulate/simulate.h"
 #include "chimera/train/calibrate.h"
-#include "chimera/train/peak_flops.h"
 #include "chimera/train/saving.h"
 
 namespace chimera {
@@ -85,7 +84,7 @@ std::string speed_text(const RunSetup& setup,
   if (!setup.is_emulated()) {
     const double tokens = static_cast<double>(setup.global_batch()) *
                           setup.model.details.shape.seq;
-    const double peak = measure_peak_flops(usable_cores());
+    const double peak = measure_peak_flops();
     text += fmt::format("            {:.0f} tokens/s, MFU {:.1f} %\n",
                         tokens / step_s,
                         100 * flops_per_step(setup) / step_s / peak);

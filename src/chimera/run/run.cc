@@ -17,7 +17,6 @@
 #include "chimera/run/run_writer.h"
 #include "chimera/run/setup_here.h"
 #include "chimera/run/signals.h"
-#include "chimera/train/peak_flops.h"
 
 namespace chimera {
 namespace {
@@ -88,8 +87,7 @@ RunEnd run_here(const RunConfig& config, const RunOptions& options,
       .resumed = point ? resume_text(*point, setup) : "",
       .version = options.version,
       .flops_per_step = flops_per_step(setup),
-      .peak_flops =
-          setup.is_emulated() ? 0 : measure_peak_flops(usable_cores())};
+      .peak_flops = setup.is_emulated() ? 0 : measure_peak_flops()};
   observer.on_start(start);
   observer.say(memory_warning(setup, free_memory()));
   RunWriter writer({.start = start,

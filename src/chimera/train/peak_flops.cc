@@ -4,34 +4,65 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
+#include <numeric>
+#include <thread>
+#include <vector>
 
 #include "chimera/comm/exchange.h"
 
 namespace chimera {
+namespace {
 
-double measure_peak_flops(int threads) {
+// Processor time of the calling thread, in seconds.
+double thread_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) +
+         1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// Operations per second of the calling thread alone.
+double measure_thread_flops() {
   constexpr int kSize = 1024;
   constexpr double kOperations = 2.0 * kSize * kSize * kSize;
   constexpr int kWindows = 4;
-  constexpr std::chrono::duration<double> kWindow{0.03};
-  at::set_num_threads(threads);
+  constexpr double kWindow = 0.03;
+  constexpr auto kLongest = std::chrono::milliseconds(500);
+  at::set_num_threads(1);  // of this thread's products
   const at::Tensor a = at::ones({kSize, kSize});
   at::Tensor product = at::empty_like(a);
-  at::mm_out(product, a, a);  // starts threads and touches memory
+  at::mm_out(product, a, a);  // touches memory
   double best = 0;
+  const Clock::time_point end = Clock::now() + kLongest;
   for (int window = 0; window < kWindows; ++window) {
-    const auto start = std::chrono::steady_clock::now();
-    std::chrono::duration<double> time{0};
+    if (best > 0 && Clock::now() > end) break;
+    const double start = thread_seconds();
+    double time = 0;
     double operations = 0;
     while (time < kWindow) {
       at::mm_out(product, a, a);
       operations += kOperations;
-      time = std::chrono::steady_clock::now() - start;
+      time = thread_seconds() - start;
     }
-    best = std::max(best, operations / time.count());
+    best = std::max(best, operations / time);
   }
   return best;
+}
+
+}  // namespace
+
+double measure_core_flops(int threads) {
+  const int before = at::get_num_threads();
+  std::vector<double> flops(threads);
+  {
+    std::vector<std::jthread> measuring;
+    for (double& of_thread : flops) {
+      measuring.emplace_back([&] { of_thread = measure_thread_flops(); });
+    }
+  }
+  at::set_num_threads(before);  // the threads above have set the default
+  return std::accumulate(flops.begin(), flops.end(), 0.0) / threads;
 }
 
 double sum_of_peaks(Transport& transport,

@@ -7,13 +7,15 @@
 
 namespace chimera {
 
-// Float32 operations per second of this process with `threads` threads:
-// products of 1024 x 1024 matrices, the best of a few windows of 30 ms. Takes
-// about 0.16 s.
-[[nodiscard]] double measure_peak_flops(int threads);
+// float32 operations per second of one core while `threads` threads of this
+// process compute: products of 1024 x 1024 matrices, the best of a few windows
+// of 30 ms. Counts the threads' processor time, not the time on the clock, so
+// that other programs on the machine do not lower the result. Takes a sixth of
+// a second on an idle machine, about half a second on a busy one.
+[[nodiscard]] double measure_core_flops(int threads);
 
-// Sums over all ranks what `measure` finds while all of them measure at once,
-// since they may share cores. All ranks call it.
+// The sum over all ranks of what `measure` finds while all of them measure:
+// they may share caches and memory. All ranks call it.
 [[nodiscard]] double sum_of_peaks(Transport& transport,
                                   const std::function<double()>& measure);
 

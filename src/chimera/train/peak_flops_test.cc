@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <thread>
+#include <vector>
 
 #include "chimera/exec/run_threads.h"
 
@@ -28,6 +29,26 @@ TEST(PeakFlops, AreAddedUpWhileAllRanksMeasure) {
         });
         EXPECT_EQ(sum, 1 + 2 + 3 + 4);
       });
+}
+
+// Two programs that compute on every core leave a third of it. Took the clock's
+// time before, and found a third of the speed.
+TEST(PeakFlops, AreThoseOfACoreAlsoOnABusyMachine) {
+  const double idle = measure_core_flops(1);
+  std::atomic<bool> is_done = false;
+  double busy = 0;
+  {
+    std::vector<std::jthread> others(2 * std::thread::hardware_concurrency());
+    for (std::jthread& other : others) {
+      other = std::jthread([&] {
+        while (!is_done) {
+        }
+      });
+    }
+    busy = measure_core_flops(1);
+    is_done = true;
+  }
+  EXPECT_GT(busy, 0.6 * idle);
 }
 
 }  // namespace

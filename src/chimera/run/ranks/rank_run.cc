@@ -153,11 +153,14 @@ void RankRun::leave(FailureKind kind) {
   report_.leave(exit_code_of(kind));
 }
 
-// All ranks measure at the same time, because they may share cores.
+// All ranks measure at the same time, because they share caches and memory.
 double RankRun::measure_peak() {
   if (setup().is_emulated()) return 0;
-  return sum_of_peaks(*at_work_,
-                      [this] { return measure_peak_flops(setup().threads); });
+  const int ranks_here = session_.ranks_here();
+  const double cores = std::min<double>(
+      setup().threads, 1.0 * cores_of_ranks(ranks_here) / ranks_here);
+  return sum_of_peaks(
+      *at_work_, [&] { return cores * measure_core_flops(setup().threads); });
 }
 
 RunEnd RankRun::train() {
