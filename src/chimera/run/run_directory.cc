@@ -141,7 +141,11 @@ void RunDirectory::add_metrics(const StepReport& report) {
   }
   if (report.skipped) line += ",\"skipped\":true";
   if (report.redone) line += ",\"redone\":true";
-  metrics_.append(line + "}\n");
+  constexpr std::size_t kMost = 64 << 20;  // that wait for a full disk
+  if (unwritten_metrics_.size() > kMost) unwritten_metrics_.clear();
+  unwritten_metrics_ += line + "}\n";
+  metrics_.append(unwritten_metrics_);
+  unwritten_metrics_.clear();
 }
 
 void RunDirectory::add_event(int step, const std::string& kind,

@@ -59,7 +59,8 @@ class RunDirectory {
     return path() + "/" + name;
   }
 
-  // Throw IoError.
+  // Throw IoError. Metrics that could not be written are written by the next
+  // call that can.
   void add_metrics(const StepReport& report);
   // A line of events.jsonl. `kind` is save, resume, replan, warning or fault.
   // May be called on any thread.
@@ -82,6 +83,7 @@ class RunDirectory {
 
   RunDirectoryLockPtr lock_;
   AppendFile metrics_;
+  std::string unwritten_metrics_;
 };
 
 }  // namespace chimera

@@ -1,9 +1,14 @@
 #include "chimera/run/run_directory.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
+#include <vector>
 
 #include "chimera/base/files.h"
 
@@ -48,6 +53,29 @@ TEST_F(RunDirectoryTest, MetricsThatCannotBeReadAreNotOverwritten) {
   fs::remove(folder_ + "/metrics.jsonl");
   resume();
   EXPECT_EQ(*read_file(folder_ + "/metrics.jsonl"), "");
+}
+
+// A limit on the size of files plays the full disk.
+TEST_F(RunDirectoryTest, MetricsOfAFullDiskAreWrittenOnceThereIsSpace) {
+  RunDirectory directory = std::move(RunDirectory::create(folder_, {})).value();
+  directory.add_metrics({.step = 1});
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit full{.rlim_cur = fs::file_size(folder_ + "/metrics.jsonl") + 9,
+                    .rlim_max = before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &full);
+  EXPECT_THROW(directory.add_metrics({.step = 2}), IoError);
+  EXPECT_THROW(directory.add_metrics({.step = 3}), IoError);
+  setrlimit(RLIMIT_FSIZE, &before);
+  directory.add_metrics({.step = 4});
+  std::istringstream metrics(*read_file(folder_ + "/metrics.jsonl"));
+  std::vector<std::string> steps;
+  for (std::string line; std::getline(metrics, line);) {
+    steps.push_back(line.substr(0, line.find(',')));
+  }
+  EXPECT_THAT(steps, testing::ElementsAre("{\"step\":1", "{\"step\":2",
+                                          "{\"step\":3", "{\"step\":4"));
 }
 
 }  // namespace
