@@ -61,8 +61,8 @@ def memory_limit(world, rank):
     """What it has stays; for two seconds nothing more can be mapped."""
     pid = world.rank_pids().get(rank)
 
-    def allow(size):
-        subprocess.run(["prlimit", f"--pid={pid}", f"--as={size}"],
+    def allow(size):  # the soft limit; not everybody may raise the hard one
+        subprocess.run(["prlimit", f"--pid={pid}", f"--as={size}:"],
                        capture_output=True)
     if pid is not None:
         allow(1 << 20)
@@ -80,10 +80,9 @@ def usr1(world, rank):
 
 def full_disk(world, _):
     ballast = world.disk / "ballast"
-    with open(ballast, "wb") as file, contextlib.suppress(OSError):
+    with contextlib.suppress(OSError), open(ballast, "wb", 0) as file:
         while True:
             file.write(bytes(1 << 16))
-            file.flush()
     time.sleep(1.5)
     ballast.unlink()
 
@@ -118,20 +117,24 @@ NOTHING = 0
 SINCE_CHECKPOINT = 2 * SAVE_EVERY
 
 # name: (fault, phases, most steps lost)
-KINDS = {
+ONE_HOST = {
     "kill": (kill, "start step save commit end", NOTHING),
-    "stop": (stop, "step save commit end", NOTHING),
+    "stop": (stop, "start step save commit end", NOTHING),
     "pause": (pause, "start step save commit end", NOTHING),
     "slow rank": (slow_rank, "step save", NOTHING),
     "exception in a layer": (exception, "start step", NOTHING),
     "no memory": (no_memory, "step save", NOTHING),
-    "memory limit": (memory_limit, "step", NOTHING),
+    "memory limit": (memory_limit, "start step", NOTHING),
     "SIGTERM": (term, "start step save commit end", NOTHING),
     "SIGUSR1": (usr1, "start step save commit end", NOTHING),
-    "full disk": (full_disk, "step", SINCE_CHECKPOINT),
-    "read-only disk": (read_only_disk, "step", SINCE_CHECKPOINT),
-    "slow disk": (slow_disk, "step save", NOTHING),
+    "full disk": (full_disk, "start step save end", SINCE_CHECKPOINT),
+    "read-only disk": (read_only_disk, "step save", SINCE_CHECKPOINT),
+    "slow disk": (slow_disk, "step save end", NOTHING),
 }
-TWO_HOSTS = {"cut link": (cut_link, "step save", SINCE_CHECKPOINT)}
-# A second fault at once, in the middle of the first or of the recovery from it.
-SECOND = ["kill", "stop", "pause", "SIGTERM", "exception in a layer"]
+TWO_HOSTS = {**ONE_HOST,
+             "cut link": (cut_link, "start step save end", SINCE_CHECKPOINT)}
+# Two faults at once: the second strikes in the middle of the first, or of the
+# recovery from it.
+FIRST = ["kill", "stop"]
+SECOND = ["kill", "stop", "pause", "SIGTERM", "SIGUSR1", "full disk",
+          "slow disk", "exception in a layer"]

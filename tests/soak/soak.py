@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Faults, one after the other, cost nothing that was trained.
 
-usage: soak.py CHIMERA [--minutes M] [--faults N] [--seed S] [--only WORD]
+usage: soak.py CHIMERA [--minutes M] [--faults N] [--seed S] [--lap K]
+               [--only WORD]
 
 Trains a small GPT-2 under mpirun with run.recover and run.save_every, as a job
 script does: started again with --resume until state.json says done. Meanwhile
 faults drawn from the seed hit the processes, the disk and the link, in every
-phase. A lap is one run to its end; its weights must be those of a run that
+phase. A lap deals every fault once, on one host or on two. Its run is extended
+leg by leg; the weights at the end of each leg must be those of a run that
 nobody disturbed, bit for bit. Stops at the first violation and prints how to
 repeat it. Ends after M minutes or N faults, whichever comes first.
 77 = skipped: not root.
@@ -15,6 +17,7 @@ import argparse
 import collections
 import os
 import random
+import shutil
 import statistics
 import sys
 import time
@@ -23,9 +26,10 @@ import kinds
 import world
 from world import DEADLINE_S, RANKS
 
-STEPS = 1500          # of a lap
-PATIENCE_S = 90       # for a start, a save by survivors or an end
-FAULTS_OF_A_LAP = 25  # then it may come to its end
+LEG = 1000        # steps until the run may end
+PATIENCE_S = 90   # for a start, a save by survivors or an end
+MOST_BYTES = 16 << 20  # on the disk at the end of a leg; the state has 210 KB
+STARTS = 3        # that may fail by themselves: MPI_Init has a deadline, too
 
 
 class Violation(Exception):
@@ -36,78 +40,117 @@ class Table:
     """What happened, by kind of fault."""
 
     def __init__(self):
-        self.rows = collections.defaultdict(list)  # [(steps lost, seconds)]
+        self.rows = collections.defaultdict(list)
+        self.failed_starts = 0  # that nobody disturbed
 
-    def note(self, name, lost, seconds):
-        self.rows[name].append((lost, seconds))
+    def note(self, name, ended, lost, seconds):
+        self.rows[name].append((ended, lost, seconds))
 
     def __len__(self):
         return sum(map(len, self.rows.values()))
 
+    def kinds(self):
+        return {name.partition(" in ")[0] for name in self.rows}
+
     def __str__(self):
-        lines = [f"{'fault':44} {'count':>5} {'most steps lost':>15}"
-                 f" {'s to the next step: median':>26} {'most':>6}"]
+        lines = [f"{'fault':32} {'count':>5} {'ended the start':>15}"
+                 f" {'most steps lost':>15} {'s to the next step: median':>26}"
+                 f" {'most':>6}"]
         for name, found in sorted(self.rows.items()):
-            seconds = [each for _, each in found]
-            lines.append(f"{name:44} {len(found):5}"
-                         f" {max(lost for lost, _ in found):15}"
-                         f" {statistics.median(seconds):26.1f}"
+            ended, lost, seconds = zip(*found)
+            lines.append(f"{name:32} {len(found):5} {sum(ended):15}"
+                         f" {max(lost):15} {statistics.median(seconds):26.1f}"
                          f" {max(seconds):6.1f}")
         return "\n".join(lines)
 
 
+class Calm:
+    """The run that nobody disturbs."""
+
+    def __init__(self):
+        self.place = world.World()
+        self.place.setUp()
+        self.found = {}
+
+    def weights(self, steps):
+        if steps not in self.found:
+            self.place.train("calm", *world.SETTINGS, "run.timeout_s=300",
+                             f"train.steps={steps}", resume=True)
+            self.found[steps] = self.place.weights("calm")
+        return self.found[steps]
+
+
 class Lap:
-    """One run, from its first start until it is done."""
+    """One run under all faults, each once."""
 
     def __init__(self, place, draw, table, only):
         self.place, self.draw, self.table = place, draw, table
-        self.deck = []
-        self.only = only
-        self.faults = 0
+        self.faults = kinds.TWO_HOSTS if place.network else kinds.ONE_HOST
+        deck = [(name, phase) for name, (_, phases, _) in self.faults.items()
+                for phase in phases.split()]
+        deck += [(f"{first} + {second}", "recovery")
+                 for first in kinds.FIRST for second in kinds.SECOND]
+        deck = [(name, phase) for name, phase in deck
+                if only in f"{name} in {phase}"]
+        draw.shuffle(deck)
+        self.at_end = [each for each in deck if each[1] == "end"]
+        self.deck = [each for each in deck if each[1] != "end"]
+        self.end = 0  # of this leg
 
-    def next_fault(self):
-        """(name, phase) from a shuffled deck of all, so that all come up."""
-        if not self.deck:
-            all_kinds = dict(kinds.KINDS)
-            if self.place.network:
-                all_kinds.update(kinds.TWO_HOSTS)
-            self.deck = [(name, phase) for name, (_, phases, _) in
-                         all_kinds.items() for phase in phases.split()
-                         if self.only in f"{name} in {phase}"]
-            self.deck += [(f"{first} + {second}", "recovery") for first in
-                          ("kill", "stop") for second in kinds.SECOND
-                          if self.only in f"{first} + {second} in recovery"]
-            self.draw.shuffle(self.deck)
-        return self.deck.pop()
+    def run(self, has_time, calm):
+        while (self.deck or self.at_end) and has_time():
+            self.end += LEG
+            shutil.rmtree(self.place.run_dir / "weights", ignore_errors=True)
+            self.start()
+            self.run_leg(has_time)
+            if self.place.weights("disk/run") != calm.weights(self.end):
+                raise Violation("the weights differ from those of an "
+                                "undisturbed run")
+            if (used := self.place.used_bytes()) > MOST_BYTES:
+                raise Violation(f"{used} bytes are left on the disk")
+            print(f"step {self.end}: weights bit-equal", flush=True)
+        self.place.checkpoint("verify", self.place.run_dir)
 
-    def run(self, has_time):
+    def run_leg(self, has_time):
         """Until the run is done; faults as long as there is time for them."""
-        self.start()
         while not self.is_done():
             if self.place.has_ended():
-                self.go_on()
-            elif self.faults < FAULTS_OF_A_LAP and has_time():
-                self.hit(*self.next_fault())
+                self.start()
+                self.wait_for_a_step()
+            elif self.deck and has_time() and not self.is_near_end():
+                self.hit(*self.deck.pop())
+            elif self.at_end and has_time():
+                self.hit(*self.at_end.pop())
             else:
-                self.wait(self.place.has_ended, PATIENCE_S, "the run did not end")
+                self.wait(self.place.has_ended, PATIENCE_S,
+                          "the run did not end")
+
+    def is_near_end(self):
+        return self.place.step_now() > self.end - 3 * world.SAVE_EVERY
 
     def is_done(self):
         """All steps are done and the weights are written; exit code 8 only
         says that a checkpoint on the way was not."""
         state = self.place.state_now()
-        return self.place.has_ended() and (
-            state.get("state") == "done" or
-            (state.get("step"), state.get("exit")) == (STEPS, 8)
-            and (self.place.run_dir / "weights").exists())
+        return (self.place.has_ended() and state.get("step") == self.end and
+                (state["state"] == "done" or state["exit"] == 8
+                 and (self.place.run_dir / "weights").exists()))
 
     def start(self):
-        self.place.start_job(STEPS)
+        self.place.start_job(self.end)
 
-    def go_on(self):
-        """A start that nobody disturbed must get on."""
-        self.start()
-        self.wait(lambda: self.place.first_step() or self.place.has_ended(),
-                  PATIENCE_S, f"start {self.place.starts} got to no step")
+    def wait_for_a_step(self):
+        """Until the run that was started again has done a step."""
+        place = self.place
+        for _ in range(STARTS):
+            self.wait(lambda: place.has_ended() or place.first_step(),
+                      PATIENCE_S, "the run started again gets to no step")
+            if place.first_step() or self.is_done():
+                return
+            self.table.failed_starts += 1
+            print("a start failed:", place.words()[-500:], flush=True)
+            self.start()
+        raise Violation(f"the run started again failed {STARTS} times")
 
     def wait(self, happens, seconds, complaint):
         if not self.place.wait_until(happens, seconds) and not happens():
@@ -119,20 +162,25 @@ class Lap:
         """Waits for the phase; whether it came before the run ended."""
         place = self.place
         first = place.step_now()
-        if phase == "start":
-            time.sleep(self.draw.uniform(0, 3))
+        if phase == "start":  # of a run that goes on
+            kinds.usr1(place, 0)
+            self.wait(place.has_ended, PATIENCE_S, "SIGUSR1 ended nothing")
+            if self.is_done():
+                return False
+            self.start()
+            time.sleep(self.draw.uniform(0, 4))
             return True
         if phase == "end":
-            if STEPS - first > 3 * world.SAVE_EVERY:
-                return False
-            return place.wait_until(lambda: place.step_now() >= STEPS, 60)
+            reached = place.wait_until(lambda: place.step_now() >= self.end,
+                                       PATIENCE_S)
+            time.sleep(self.draw.uniform(0, 0.2))
+            return reached
         if not place.wait_until(lambda: place.step_now() > first, PATIENCE_S):
             return False
         if phase == "save":
             return place.wait_until(place.is_saving, 30)
         if phase == "commit":
-            place.wait_until(place.is_committing, 5)
-            return True
+            return place.wait_until(place.is_committing, 30)
         time.sleep(self.draw.uniform(0, 0.4))
         return True
 
@@ -146,50 +194,69 @@ class Lap:
         heal = []
         for number, (each, rank) in enumerate(zip(names, ranks)):
             if number == 1:
-                place.wait_until(place.is_recovering, self.draw.uniform(0, 8))
-            fault = {**kinds.KINDS, **kinds.TWO_HOSTS}[each][0]
+                place.wait_until(place.is_recovering,
+                                 self.draw.uniform(0, DEADLINE_S + 2))
             before = max(before, place.step_now())
-            heal.append(fault(place, rank))
-        self.faults += 1
+            heal.append(self.faults[each][0](place, rank))
         label = f"{name} in {phase}"
         print(f"{time.strftime('%H:%M:%S')} {label}, rank {ranks[0]}, step "
               f"{before}:", end=" ", flush=True)
-        lost = self.recover(before, [each for each in heal if each])
+        ended, lost = self.recover(before, [each for each in heal if each])
         seconds = time.monotonic() - clock
         allowed = (kinds.SINCE_CHECKPOINT if len(names) > 1 else
-                   {**kinds.KINDS, **kinds.TWO_HOSTS}[name][2])
-        print(f"{lost} steps lost, {seconds:.1f} s", flush=True)
-        self.table.note(label, lost, seconds)
+                   self.faults[name][2])
+        print(f"{'started again, ' if ended else ''}{lost} steps lost, "
+              f"{seconds:.1f} s", flush=True)
+        self.table.note(label, ended, lost, seconds)
         if lost > allowed:
             raise Violation(f"{label} at step {before} lost {lost} steps; at "
                             f"most {allowed} may be lost")
 
     def recover(self, before, heal):
-        """Until the run gets on, by itself or started again. Steps lost."""
+        """Until the run gets on, by itself or started again. Whether it ended,
+        and the steps lost."""
         place = self.place
         target = max(place.step_now(), before) + 5
 
         def gets_on():
             return place.has_ended() or place.step_now() >= target
-        place.wait_until(gets_on, DEADLINE_S + 4)
+        if heal:
+            place.wait_until(lambda: gets_on() or
+                             set(place.rank_states()) == {"T"}, DEADLINE_S + 4)
         for each in heal:
             each()
         self.wait(gets_on, PATIENCE_S, "the run neither goes on nor ends")
         if not place.has_ended() or self.is_done():
-            return 0
+            return False, 0
         before = max(before, place.step_now())
         self.start()
-        self.wait(lambda: place.has_ended() or place.first_step(),
-                  PATIENCE_S, "the run started again does not get to a step")
-        if place.has_ended() and not self.is_done():
-            raise Violation("the run started again failed")
-        return max(0, before + 1 - (place.first_step() or before + 1))
+        self.wait_for_a_step()
+        return True, max(0, before + 1 - (place.first_step() or before + 1))
 
 
-def compare(place, expected):
-    if place.weights("disk/run") != expected:
-        raise Violation("the weights differ from those of an undisturbed run")
-    place.checkpoint("verify", place.run_dir)
+def run_lap(number, options, table, calm, has_time):
+    """One lap; every second one is between two hosts."""
+    network = world.fault_test.Network() if number % 2 else None
+    place = world.World()
+    try:
+        if network:
+            network.__enter__()
+        place.build(network)
+        draw = random.Random(f"{options.seed}/{number}")
+        Lap(place, draw, table, options.only).run(has_time, calm)
+        print(f"lap {number}: {place.starts} starts, {len(table)} faults so "
+              "far", flush=True)
+    except (Violation, AssertionError) as violation:
+        print(place.last_words())
+        print(*sorted(place.run_dir.rglob("*")), sep="\n")
+        raise Violation(f"{violation}\nrepeat with --seed {options.seed} "
+                        f"--lap {number}") from violation
+    finally:
+        if place.process:
+            place.kill_all()
+        place.doCleanups()
+        if network:
+            network.__exit__()
 
 
 def run_laps(options, table):
@@ -197,29 +264,10 @@ def run_laps(options, table):
 
     def has_time():
         return time.monotonic() < end and len(table) < options.faults
-    number = 0
+    calm = Calm()
+    number = options.lap
     while has_time():
-        draw = random.Random(f"{options.seed}/{number}")
-        network = world.fault_test.Network() if number % 3 == 2 else None
-        place = world.World()
-        try:
-            if network:
-                network.__enter__()
-            place.build(network)
-            place.train("calm", *world.SETTINGS, f"train.steps={STEPS}")
-            Lap(place, draw, table, options.only).run(has_time)
-            compare(place, place.weights("calm"))
-            print(f"lap {number}: {place.starts} starts, weights bit-equal",
-                  flush=True)
-        except Violation:
-            print(place.words()[-4000:])
-            raise
-        finally:
-            if place.process:
-                place.kill_all()
-            place.doCleanups()
-            if network:
-                network.__exit__()
+        run_lap(number, options, table, calm, has_time)
         number += 1
 
 
@@ -230,22 +278,27 @@ def main():
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--faults", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--lap", type=int, default=0, help="the first one")
     parser.add_argument("--only", default="", help="kinds with this word")
     options = parser.parse_args()
     if os.geteuid() != 0:
         print("SKIPPED: a disk of its own and two hosts need root")
         return 77
+    world.isolate()
     world.runs.Runs.chimera = os.path.abspath(options.chimera)
     print("seed", options.seed, flush=True)
     table = Table()
+    clock = time.monotonic()
     try:
         run_laps(options, table)
     except Violation as violation:
         print(table)
-        print(f"VIOLATION: {violation}\nrepeat with --seed {options.seed}")
+        print(f"VIOLATION: {violation}")
         return 1
     print(table)
-    print(f"{len(table)} faults of {len(table.rows)} kinds, no violation")
+    print(f"{len(table)} faults of {len(table.kinds())} kinds in "
+          f"{(time.monotonic() - clock) / 60:.1f} minutes, "
+          f"{table.failed_starts} starts failed undisturbed, no violation")
     return 0
 
 

@@ -1,5 +1,6 @@
 """A job that is started again until it is done, and what can be seen of it."""
 import contextlib
+import ctypes
 import json
 import os
 import pathlib
@@ -7,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -17,16 +19,43 @@ import runs  # noqa: E402
 
 RANKS = 4
 SAVE_EVERY = 50
-DEADLINE_S = 6  # run.timeout_s
+DEADLINE_S = 8  # run.timeout_s
 SETTINGS = [f"run.save_every={SAVE_EVERY}", f"run.timeout_s={DEADLINE_S}",
             "run.keep=2"]
 
 
-def is_alive(pid):
+def isolate():
+    """Moves this process into namespaces of its own: whichever way it ends, its
+    processes, mounts, network namespaces and temporary files end with it.
+    The process that called this waits and exits with the same code."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    new_mounts, new_pids, end_with_parent = 0x20000, 0x20000000, 1
+    if libc.unshare(new_mounts | new_pids) != 0:
+        raise OSError(ctypes.get_errno(), "unshare")
+    if child := os.fork():
+        sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) & 0xff)
+    libc.prctl(end_with_parent, signal.SIGKILL)
+    # The first process of the namespace collects orphans, whose mpirun was
+    # killed.
+    if worker := os.fork():
+        while True:
+            pid, status = os.wait()
+            if pid == worker:
+                os._exit(os.waitstatus_to_exitcode(status) & 0xff)
+    os.makedirs("/run/netns", exist_ok=True)
+    for command in ("mount --make-rprivate /", "mount -t proc proc /proc",
+                    "mount -t tmpfs tmpfs /run/netns",
+                    "mount -t tmpfs tmpfs /dev/shm"):
+        subprocess.run(command.split(), check=True)
+    tempfile.tempdir = os.environ["TMPDIR"] = "/dev/shm"
+
+
+def state_of(pid):
+    """R, S, D, T (stopped), Z (zombie); Z also where there is no process."""
     with contextlib.suppress(OSError):
         with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    return False
+            return file.read().rpartition(")")[2].split()[0]
+    return "Z"
 
 
 class World(runs.Runs):
@@ -43,6 +72,8 @@ class World(runs.Runs):
         self.delay = self.folder / "delay"
         self.process = None
         self.starts = 0
+        self.ranks = {}
+        self.next_look = 0
         library = self.folder / "faults.so"
         subprocess.run(["c++", "-O1", "-shared", "-fPIC", "-o", library, "-xc",
                         HERE.parent / "checkpoint/faults.c", "-xc++",
@@ -66,26 +97,34 @@ class World(runs.Runs):
         if self.network:
             before, options = self.network.launch(self.folder)
             command = [*before, command[0], *options, *command[1:]]
-        self.said = open(self.folder / "said", "wb")
-        self.process = subprocess.Popen(command, cwd=self.folder,
-                                        stdin=subprocess.DEVNULL,
-                                        stdout=self.said, stderr=self.said,
-                                        start_new_session=True)
+        self.said = self.folder / f"said{self.starts}"
+        with open(self.said, "wb") as said:
+            self.process = subprocess.Popen(command, cwd=self.folder,
+                                            stdin=subprocess.DEVNULL,
+                                            stdout=said, stderr=said,
+                                            start_new_session=True)
         self.starts += 1
         self.ranks = {}
 
     def rank_pids(self):
         """The processes of the ranks; all of them, once all are there."""
-        if len(self.ranks) < RANKS:
-            self.ranks = self.pids("disk/run")
+        if len(self.ranks) < RANKS and time.monotonic() > self.next_look:
+            self.ranks.update(self.pids("disk/run"))
+            self.next_look = time.monotonic() + 0.05
         return self.ranks
+
+    def rank_states(self):
+        """The states of those that are left."""
+        found = map(state_of, self.rank_pids().values())
+        return [state for state in found if state != "Z"]
 
     def has_ended(self):
         """Whether no process is left. mpirun itself is not waited for: after a
         rank's exit code it sleeps for twice its sigkill_timeout."""
-        if any(map(is_alive, self.rank_pids().values())):
+        if self.rank_states():
             return False
         if len(self.ranks) == RANKS and self.process.poll() is None:
+            time.sleep(0.2)  # until mpirun has passed on what they said
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
         return self.process.poll() is not None
@@ -99,7 +138,18 @@ class World(runs.Runs):
             time.sleep(0.05)
 
     def words(self):
-        return (self.folder / "said").read_text(errors="replace")
+        """What this start said."""
+        return self.said.read_text(errors="replace")
+
+    def last_words(self):
+        """What the last starts said, without their steps."""
+        found = []
+        for number in range(max(0, self.starts - 3), self.starts):
+            text = (self.folder / f"said{number}").read_text(errors="replace")
+            found.append(f"---- start {number}")
+            found += [line for line in text.splitlines()
+                      if not line.startswith("step ")][-60:]
+        return "\n".join(found)
 
     # ---- what can be seen of it
 
@@ -134,6 +184,11 @@ class World(runs.Runs):
 
     def is_recovering(self):
         return any((self.run_dir / "checkpoints/.recovery").glob("rank-*"))
+
+    def used_bytes(self):
+        """Of the disk."""
+        space = os.statvfs(self.disk)
+        return (space.f_blocks - space.f_bfree) * space.f_frsize
 
     def saving_folders(self):
         with contextlib.suppress(OSError):
