@@ -26,6 +26,26 @@ class SlowDisk(runs.Runs):
                          {"state": "done", "step": 12, "exit": 0}, said)
         self.assertEqual(self.steps("run"), [12])
 
+    def test_the_save_of_survivors_may_take_longer_than_the_deadline(self):
+        command = self.command("run", "run.timeout_s=4", "run.recover=true",
+                               "train.steps=100000", ranks=4)
+        command[1:1] = ["--mca", "odls_base_sigkill_timeout", "20"]
+        with open(self.folder / "said", "w") as said:
+            run = subprocess.Popen(
+                command, stdout=said, stderr=said, cwd=self.folder,
+                start_new_session=True,
+                env={**os.environ, **self.faults(CHIMERA_FAULT_RENAME_S="9")})
+        self.wait_for_steps("run", 3)
+        os.kill(self.pids("run")[2], signal.SIGKILL)
+        while self.pids("run"):
+            time.sleep(0.05)
+        os.killpg(run.pid, signal.SIGKILL)  # mpirun sleeps for 40 s
+        run.wait()
+        state = self.state("run")
+        self.assertEqual((state["state"], state["exit"]), ("saved", 75),
+                         (self.folder / "said").read_text())
+        self.assertEqual(self.steps("run"), [state["step"]])
+
 
 class Paused(runs.Runs):
     def test_a_pause_after_sigterm_is_no_loss(self):

@@ -133,6 +133,9 @@ ONE_HOST = {
 }
 TWO_HOSTS = {**ONE_HOST,
              "cut link": (cut_link, "start step save end", SINCE_CHECKPOINT)}
+# Phases in which the others save the run if a rank is lost; a script starts it
+# again only if state.json says so.
+IN_STEPS = ["step", "save", "commit"]
 # Two faults at once: the second strikes in the middle of the first, or of the
 # recovery from it.
 FIRST = ["kill", "stop"]

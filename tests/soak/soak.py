@@ -11,7 +11,7 @@ phase. A lap deals every fault once, on one host or on two. Its run is extended
 leg by leg; the weights at the end of each leg must be those of a run that
 nobody disturbed, bit for bit. Stops at the first violation and prints how to
 repeat it. Ends after M minutes or N faults, whichever comes first.
-77 = skipped: not root.
+77 = skipped: not root, or not allowed to mount.
 """
 import argparse
 import collections
@@ -19,6 +19,7 @@ import os
 import random
 import shutil
 import statistics
+import subprocess
 import sys
 import time
 
@@ -201,20 +202,24 @@ class Lap:
         label = f"{name} in {phase}"
         print(f"{time.strftime('%H:%M:%S')} {label}, rank {ranks[0]}, step "
               f"{before}:", end=" ", flush=True)
-        ended, lost = self.recover(before, [each for each in heal if each])
+        state, lost = self.recover(before, [each for each in heal if each])
         seconds = time.monotonic() - clock
         allowed = (kinds.SINCE_CHECKPOINT if len(names) > 1 else
                    self.faults[name][2])
-        print(f"{'started again, ' if ended else ''}{lost} steps lost, "
-              f"{seconds:.1f} s", flush=True)
-        self.table.note(label, ended, lost, seconds)
+        print(f"{state and state + ', '}{lost} steps lost, {seconds:.1f} s",
+              flush=True)
+        self.table.note(label, bool(state), lost, seconds)
+        is_wrong = state not in ("", "saved")
+        if is_wrong and allowed == 0 and phase in kinds.IN_STEPS:
+            raise Violation(f"{label} at step {before}: state.json says "
+                            f"{state}, not saved")
         if lost > allowed:
             raise Violation(f"{label} at step {before} lost {lost} steps; at "
                             f"most {allowed} may be lost")
 
     def recover(self, before, heal):
-        """Until the run gets on, by itself or started again. Whether it ended,
-        and the steps lost."""
+        """Until the run gets on, by itself or started again. What state.json
+        said if it ended, else "", and the steps lost."""
         place = self.place
         target = max(place.step_now(), before) + 5
 
@@ -227,11 +232,12 @@ class Lap:
             each()
         self.wait(gets_on, PATIENCE_S, "the run neither goes on nor ends")
         if not place.has_ended() or self.is_done():
-            return False, 0
+            return "", 0
         before = max(before, place.step_now())
+        state = place.state_now().get("state", "no state")
         self.start()
         self.wait_for_a_step()
-        return True, max(0, before + 1 - (place.first_step() or before + 1))
+        return state, max(0, before + 1 - (place.first_step() or before + 1))
 
 
 def run_lap(number, options, table, calm, has_time):
@@ -284,7 +290,11 @@ def main():
     if os.geteuid() != 0:
         print("SKIPPED: a disk of its own and two hosts need root")
         return 77
-    world.isolate()
+    try:
+        world.isolate()
+    except (OSError, subprocess.CalledProcessError) as error:
+        print("SKIPPED: no namespaces of its own:", error)
+        return 77
     world.runs.Runs.chimera = os.path.abspath(options.chimera)
     print("seed", options.seed, flush=True)
     table = Table()

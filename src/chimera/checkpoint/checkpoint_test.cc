@@ -347,6 +347,27 @@ TEST_F(CheckpointTest, SurvivorsSaveWhatOneOfThemHasSeen) {
   EXPECT_EQ(find_newest(run_dir_).path, paths[0]);
 }
 
+// Rank 0 had found no checkpoint and waits for rank 1, which finds one: the
+// commit of the save before the loss has come in between.
+TEST_F(CheckpointTest, SurvivorsFindASaveThatIsCommittedMeanwhile) {
+  std::string path;
+  std::thread front([&] {
+    const Recovery recovery({.run_dir = run_dir_,
+                             .rank = 0,
+                             .survivors = {0, 1},
+                             .patience = std::chrono::seconds(20)});
+    path = recovery.save({.step = 5}, state_.of_rank(0));
+  });
+  const std::string part =
+      checkpoints_path(run_dir_) + "/.step-00000005.recovering/part-0000.json";
+  while (!fs::exists(part)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(save(5).path, checkpoint_path(run_dir_, 5));
+  front.join();
+  EXPECT_EQ(path, checkpoint_path(run_dir_, 5));
+}
+
 TEST_F(CheckpointTest, SurvivorsDoNotWaitForEver) {
   const Recovery recovery({.run_dir = run_dir_,
                            .rank = 0,

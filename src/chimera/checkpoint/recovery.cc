@@ -1,14 +1,18 @@
 #include "chimera/checkpoint/recovery.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <bit>
+#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <functional>
+#include <mutex>
 #include <thread>
+#include <utility>
 
 #include "chimera/base/files.h"
 #include "chimera/checkpoint/catalog.h"
@@ -41,17 +45,24 @@ SurvivorReport from_text(const std::string& text) {
 
 constexpr const char* kLostToo = "lost too";
 
-// Sleeps until `is_there` returns true; returns false after `patience`.
-bool wait_until(std::chrono::duration<double> patience,
-                const std::function<bool()>& is_there) {
-  constexpr auto kPeriod = std::chrono::milliseconds(5);
-  const auto deadline = Clock::now() + patience;
-  while (!is_there()) {
-    if (Clock::now() > deadline) return false;
-    std::this_thread::sleep_for(kPeriod);
-  }
-  return true;
-}
+// Changes the time of a rank's report again and again during its lifetime: the
+// sign of life that the others look for.
+class SignOfLife {
+ public:
+  SignOfLife(const std::string& file, std::chrono::duration<double> patience)
+      : thread_([file, period = patience / 8](const std::stop_token& stop) {
+          std::mutex mutex;
+          std::condition_variable_any stopped;
+          std::unique_lock lock(mutex);
+          while (!stopped.wait_for(lock, stop, period, [] { return false; }) &&
+                 !stop.stop_requested()) {
+            utimensat(AT_FDCWD, file.c_str(), nullptr, 0);
+          }
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
 
 }  // namespace
 
@@ -78,10 +89,32 @@ void Recovery::publish(const std::string& report) const {
 
 void Recovery::withdraw() const { publish(kLostToo); }
 
+// Times are compared with each other and never with this host's clock.
+bool Recovery::wait_until(const std::function<bool()>& is_there) const {
+  constexpr auto kPeriod = std::chrono::milliseconds(5);
+  const auto newest_sign = [this] {
+    auto newest = fs::file_time_type::min();
+    for (const int rank : options_.survivors) {
+      std::error_code none_yet;
+      newest = std::max(newest, fs::last_write_time(file_of(rank), none_yet));
+    }
+    return newest;
+  };
+  fs::file_time_type last_sign = newest_sign();
+  Clock::time_point since = Clock::now();
+  while (!is_there()) {
+    const fs::file_time_type sign = newest_sign();
+    if (sign != std::exchange(last_sign, sign)) since = Clock::now();
+    if (Clock::now() - since > options_.patience) return false;
+    std::this_thread::sleep_for(kPeriod);
+  }
+  return true;
+}
+
 SurvivorReport Recovery::wait_for_report(int rank) const {
   std::error_code error;
-  const bool has_come = wait_until(
-      options_.patience, [&] { return fs::exists(file_of(rank), error); });
+  const bool has_come =
+      wait_until([&] { return fs::exists(file_of(rank), error); });
   if (!has_come) throw IoError(fmt::format("rank {} said nothing", rank));
   const Result<std::string> text = read_file(file_of(rank));
   if (!text) throw IoError(to_string(text.errors().front()));
@@ -108,8 +141,7 @@ int Recovery::wait_for_survivors() const {
   }
   const std::string path = checkpoint_path(options_.run_dir, steps);
   std::error_code error;
-  const bool is_saved =
-      wait_until(options_.patience, [&] { return fs::exists(path, error); });
+  const bool is_saved = wait_until([&] { return fs::exists(path, error); });
   if (!is_saved) throw IoError("the other ranks have not saved " + path);
   return steps;
 }
@@ -117,29 +149,38 @@ int Recovery::wait_for_survivors() const {
 std::string Recovery::save(const Manifest& head,
                            const std::vector<StatePiece>& pieces) const {
   std::string path = checkpoint_path(options_.run_dir, head.step);
-  std::error_code error;
-  if (fs::exists(path, error)) return path;  // saved before the loss
+  // A save that was under way when the rank was lost may still be committed.
+  const auto is_saved = [&] {
+    std::error_code error;
+    return fs::exists(path, error);
+  };
+  if (is_saved()) return path;
   const std::string folder =
       fmt::format("{}/.step-{:08}.recovering",
                   checkpoints_path(options_.run_dir), head.step);
+  const SignOfLife alive(file_of(options_.rank), options_.patience);
   write_part({.folder = folder, .rank = options_.rank, .head = head}, pieces);
   const bool commits = options_.rank == options_.survivors.front();
-  const bool is_done = wait_until(options_.patience, [&] {
-    if (!commits) return fs::exists(path, error);
-    for (const int rank : options_.survivors) {
-      if (!has_part(folder, rank)) return false;
-    }
-    return true;
-  });
+  const auto are_all_written = [&] {
+    return std::all_of(options_.survivors.begin(), options_.survivors.end(),
+                       [&](int rank) { return has_part(folder, rank); });
+  };
+  const bool is_done =
+      wait_until([&] { return is_saved() || (commits && are_all_written()); });
   if (!is_done) {
     throw IoError("the other ranks did not write their parts in time");
   }
-  if (!commits) return path;
-  return commit_parts({.run_dir = options_.run_dir,
-                       .folder = folder,
-                       .ranks = options_.survivors,
-                       .keep = options_.keep})
-      .path;
+  if (is_saved()) return path;
+  try {
+    return commit_parts({.run_dir = options_.run_dir,
+                         .folder = folder,
+                         .ranks = options_.survivors,
+                         .keep = options_.keep})
+        .path;
+  } catch (const IoError&) {
+    if (is_saved()) return path;
+    throw;
+  }
 }
 
 }  // namespace chimera

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,8 @@ class Recovery {
     int rank = 0;
     std::vector<int> survivors;  // ascending, this one included
     int keep = 1;
+    // Longest wait for a survivor that shows no sign of life. One that writes
+    // shows some, so a slow disk may take longer.
     std::chrono::duration<double> patience{60};
   };
   explicit Recovery(Options options) : options_(std::move(options)) {}
@@ -56,6 +59,10 @@ class Recovery {
   // the complete checkpoint. Throws IoError.
   [[nodiscard]] std::string save(const Manifest& head,
                                  const std::vector<StatePiece>& pieces) const;
+
+  // Sleeps until `is_there`. Returns false if no survivor has shown a sign of
+  // life for as long as the patience lasts.
+  [[nodiscard]] bool wait_until(const std::function<bool()>& is_there) const;
 
  private:
   void publish(const std::string& report) const;

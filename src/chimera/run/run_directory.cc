@@ -157,7 +157,7 @@ void RunDirectory::add_event(int step, const std::string& kind,
 
 bool RunDirectory::was_ended() const {
   const Result<std::string> text = read_file(file("state.json"));
-  return text && text->find("\"failed\"") != std::string::npos &&
+  return text && text->find("\"running\"") == std::string::npos &&
          text->find("\"exit\":130}") == std::string::npos;
 }
 

@@ -69,9 +69,9 @@ class RunDirectory {
   void write_state(const std::string& state, int step, int exit_code) const {
     chimera::write_state(path(), {state, step, exit_code});
   }
-  // Whether another rank, which took this process for dead, has written to
-  // state.json that the run failed. (Code 130 is this process's own warning:
-  // see ExitReport::warn.)
+  // Whether the other ranks, which took this process for dead, have written to
+  // state.json that the run failed or that they have saved it. (Code 130 is
+  // this process's own warning: see ExitReport::warn.)
   [[nodiscard]] bool was_ended() const;
   // Writes weights/ as a Hugging Face directory of this shape. An older one is
   // kept until the new one is safely on disk.

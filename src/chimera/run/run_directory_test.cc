@@ -55,6 +55,20 @@ TEST_F(RunDirectoryTest, MetricsThatCannotBeReadAreNotOverwritten) {
   EXPECT_EQ(*read_file(folder_ + "/metrics.jsonl"), "");
 }
 
+// A rank that was stopped wakes up after the others have saved the run without
+// it. It took only their "failed" for an end, and wrote "running".
+TEST_F(RunDirectoryTest, WhatOtherRanksHaveWrittenEndsTheRun) {
+  const RunDirectory directory =
+      std::move(RunDirectory::create(folder_, {})).value();
+  EXPECT_FALSE(directory.was_ended());
+  write_state(folder_, {"failed", 6, 5});
+  EXPECT_TRUE(directory.was_ended());
+  write_state(folder_, {"saved", 7, 75});
+  EXPECT_TRUE(directory.was_ended());
+  write_state(folder_, {"failed", 7, 130});
+  EXPECT_FALSE(directory.was_ended());
+}
+
 // A limit on the size of files plays the full disk.
 TEST_F(RunDirectoryTest, MetricsOfAFullDiskAreWrittenOnceThereIsSpace) {
   RunDirectory directory = std::move(RunDirectory::create(folder_, {})).value();

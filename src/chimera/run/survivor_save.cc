@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "chimera/base/files.h"
-#include "chimera/checkpoint/recovery.h"
 #include "chimera/exec/program.h"
 #include "chimera/train/saving.h"
 
@@ -31,7 +30,6 @@ void SurvivorSave::finish(const Recovered& recovered) {
   const std::lock_guard lock(mutex_);
   saved_ = recovered.step;
   is_over_ = true;
-  changed_.notify_all();
 }
 
 void SurvivorSave::give_up(const std::string& reason) {
@@ -39,7 +37,6 @@ void SurvivorSave::give_up(const std::string& reason) {
   if (is_over_) return;
   observer_.say("error: the run is not saved: " + reason + "\n");
   is_over_ = true;
-  changed_.notify_all();
 }
 
 std::optional<int> SurvivorSave::wait() {
@@ -51,28 +48,34 @@ std::optional<int> SurvivorSave::wait() {
   const bool is_lost = ending->lost == options_.rank;
   if (is_lost && !ending->is_self_reported()) return std::nullopt;
   const std::optional<int> saved =
-      is_lost ? wait_for_others() : wait_for_worker();
+      is_lost ? wait_for_others() : wait_for_worker(ending->lost);
   if (ending->is_self_reported() && saved == options_.first_step) {
     return std::nullopt;
   }
   return saved;
 }
 
-std::optional<int> SurvivorSave::wait_for_worker() {
-  std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, options_.patience, [this] { return is_over_; });
+std::optional<int> SurvivorSave::wait_for_worker(int lost) const {
+  (void)recovery_without(lost).wait_until([this] {
+    const std::lock_guard lock(mutex_);
+    return is_over_;
+  });
+  const std::lock_guard lock(mutex_);
   return saved_;
+}
+
+Recovery SurvivorSave::recovery_without(int lost) const {
+  return Recovery({.run_dir = options_.run_dir,
+                   .rank = options_.rank,
+                   .survivors = all_but(lost, options_.ranks),
+                   .patience = options_.patience});
 }
 
 // Waits, because the launcher would kill the other ranks if this process ended
 // now.
 std::optional<int> SurvivorSave::wait_for_others() const {
   try {
-    return Recovery({.run_dir = options_.run_dir,
-                     .rank = options_.rank,
-                     .survivors = all_but(options_.rank, options_.ranks),
-                     .patience = options_.patience})
-        .wait_for_survivors();
+    return recovery_without(options_.rank).wait_for_survivors();
   } catch (const IoError&) {
     return std::nullopt;  // the other ranks report why
   }

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <mutex>
 #include <optional>
 #include <string>
 
+#include "chimera/checkpoint/recovery.h"
 #include "chimera/comm/ending.h"
 #include "chimera/run/launcher.h"
 #include "chimera/run/run.h"
@@ -23,7 +23,7 @@ class SurvivorSave {
     int rank = 0;
     int ranks = 1;
     int first_step = 0;  // steps done when this process started
-    // Longest wait for the worker or for the other ranks.
+    // Longest wait for a survivor, or for the worker, without a sign of life.
     std::chrono::duration<double> patience{};
   };
   // REQUIRES: `observer` outlives this object.
@@ -52,13 +52,13 @@ class SurvivorSave {
   [[noreturn]] static void wait_for_the_end();
 
  private:
-  [[nodiscard]] std::optional<int> wait_for_worker();
+  [[nodiscard]] std::optional<int> wait_for_worker(int lost) const;
   [[nodiscard]] std::optional<int> wait_for_others() const;
+  [[nodiscard]] Recovery recovery_without(int lost) const;
 
   const Options options_;
   RunObserver& observer_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
   // Guarded by mutex_.
   std::optional<Ending> ending_;
   bool is_over_ = false;

@@ -54,6 +54,10 @@ void ExitReport::leave_state(const RunState& state) const {
   if (!std::filesystem::exists(options_.run_dir + "/config.toml", error)) {
     return;
   }
+  // Those who took this rank for dead may have saved the run meanwhile.
+  const Result<std::string> now = read_file(options_.run_dir + "/state.json");
+  const bool is_saved = now && now->find("\"saved\"") != std::string::npos;
+  if (is_saved && state.exit_code != kExitSaved) return;
   try {
     write_state(options_.run_dir, state);
   } catch (const std::exception&) {
