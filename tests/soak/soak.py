@@ -28,6 +28,7 @@ import world
 from world import DEADLINE_S, RANKS
 
 LEG = 1000        # steps until the run may end
+SHORT_LEG = 200   # the same, once only faults at the end are left
 PATIENCE_S = 90   # for a start, a save by survivors or an end
 MOST_BYTES = 16 << 20  # on the disk at the end of a leg; the state has 210 KB
 STARTS = 3        # that may fail by themselves: MPI_Init has a deadline, too
@@ -100,7 +101,7 @@ class Lap:
 
     def run(self, has_time, calm):
         while (self.deck or self.at_end) and has_time():
-            self.end += LEG
+            self.end += LEG if self.deck else SHORT_LEG
             shutil.rmtree(self.place.run_dir / "weights", ignore_errors=True)
             self.start()
             self.run_leg(has_time)
