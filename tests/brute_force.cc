@@ -3,6 +3,7 @@
 #include "tests/brute_force.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <map>
 #include <optional>
@@ -87,6 +88,7 @@ struct Worker {
   std::vector<Task> tasks;
   size_t next = 0;
   double clock = 0;
+  double card_free = 0;  // when its network card is free for another sum
   std::map<Name, Made> store;
   std::map<int, Weight> weights;               // [stage]: shared by pipes
   std::deque<SumKey> sums;                     // started and not complete
@@ -167,6 +169,8 @@ class Machine {
   std::set<Share> own_shares(const Task& t, int stage) const;
   void settle(int worker);
   double sum_duration(int group) const;
+  double sent_in_ring(int group) const;
+  double pass_cards(int group, double now);
   void check_update(const Task& t);
   void check_vote(const Task& t);
   void check_cut(const Task& t, const Message& message);
@@ -184,6 +188,7 @@ class Machine {
   std::map<std::pair<int, int>, std::set<int>> groups_of_;  // [(worker, stage)]
   std::vector<Worker> workers_;
   std::map<MessageKey, Message> messages_;
+  std::map<std::pair<int, int>, double> link_free_;  // [(from, to)]
   std::map<SumKey, Sum> sums_;
   std::map<int, Vote> votes_;  // [step]
   bool is_late_ = false;       // V waits for the vote, not U
@@ -296,6 +301,9 @@ std::vector<Name> Machine::inputs(const Task& t) const {
   if (t.a.op == Op::kF || t.a.op == Op::kR) {
     if (stage > 0) names.push_back(name_at(t, What::kActivation, stage - 1));
     if (t.a.op == Op::kR) names.push_back(name_of(t, What::kActivation));
+    if (t.a.op == Op::kR && t.a.peer != kNone) {
+      names.push_back(name_at(t, What::kGradient, stage + 1));
+    }
   } else if (t.a.op == Op::kW) {
     names.push_back(name_of(t, What::kHalf));
   } else {
@@ -419,7 +427,9 @@ bool Machine::send(const Task& t) {
   }
   message.sent_settled = me.settled.contains(t.step - 1);
   check_cut(t, message);
-  message.arrives = me.clock + costs_.latency;
+  double& link = link_free_[{t.worker, t.a.peer}];
+  link = std::max(link, me.clock) + costs_.time_per_message;
+  message.arrives = link + costs_.latency;
   message.version = found->second.version;
   if (message.posted) put(t.a.peer, name, {*message.arrives, message.version});
   return true;
@@ -508,14 +518,42 @@ void Machine::settle(int worker) {
   }
   Sum& sum = sums_[key];
   sum.done = true;
-  sum.end = sum.last_start + sum_duration(key.group);
+  sum.end = std::max(sum.last_start + sum_duration(key.group),
+                     pass_cards(key.group, sum.last_start));
   for (int member : members) workers_[member].sums.pop_front();
   for (int member : members) settle(member);
 }
 
+// A ring of r ranks has 2 (r - 1) rounds, in each of which a rank sends an r-th
+// of the bytes; its latency counts as often as in a tree.
 double Machine::sum_duration(int group) const {
-  if (group_workers_[group].size() == 1 && schedule_.width == 1) return 0;
-  return costs_.sum_time.value_or(0);
+  const double ranks =
+      static_cast<double>(group_workers_[group].size()) * schedule_.width;
+  if (ranks == 1) return 0;
+  if (costs_.sum_time) return *costs_.sum_time;
+  if (!costs_.sums) return 0;
+  return 2 * std::log2(ranks) * costs_.sums->latency +
+         sent_in_ring(group) * costs_.sums->time_per_byte;
+}
+
+double Machine::sent_in_ring(int group) const {
+  const double ranks =
+      static_cast<double>(group_workers_[group].size()) * schedule_.width;
+  const int stage = schedule_.groups[group].members[0].stage;
+  return 2 * (ranks - 1) * (costs_.stages[stage].gradient_bytes / ranks);
+}
+
+// When the network cards of all members have passed the bytes of a sum that
+// starts now, behind those of the sums before it.
+double Machine::pass_cards(int group, double now) {
+  if (!costs_.sums || costs_.sum_time) return now;
+  double end = now;
+  for (int worker : group_workers_[group]) {
+    end = std::max(end, workers_[worker].card_free);
+  }
+  end += sent_in_ring(group) * costs_.sums->node_time_per_byte;
+  for (int worker : group_workers_[group]) workers_[worker].card_free = end;
+  return end;
 }
 
 bool Machine::vote(const Task& t) {
@@ -577,7 +615,9 @@ bool Machine::update(const Task& t) {
   const Vote& vote = votes_[t.step];
   const bool has_voted = vote.voters.contains(t.worker);
   if (is_late_ && !has_voted) fail(t, "is not decided by the vote");
-  if (has_voted && !is_late_) {
+  // An update of an asynchronous scheme may lag behind its step's vote, but
+  // never waits for it.
+  if (has_voted && !is_late_ && is_synchronous(schedule_)) {
     if (vote.voters.size() < workers_.size()) return false;
     ready = std::max(ready, vote.end);
   }

@@ -121,6 +121,11 @@ const char* nonsense(const Schedule& s, Kind kind, int worker,
     }
     if (!within(other_stage(a), s.stages())) return "leaves the pipe";
   }
+  if (a.op == Op::kR && a.peer != kNone &&
+      (a.stage + 1 >= s.stages() || a.peer == worker ||
+       a.peer != s.placement.worker(a.pipe, a.stage + 1))) {
+    return "has no such peer";
+  }
   if (a.op == Op::kG && !within(a.group, static_cast<int>(s.groups.size()))) {
     return "has no such group";
   }

@@ -210,24 +210,72 @@ TEST(Grid, PeaksEqualTheClosedForms) {
   EXPECT_GT(compared, 500);
 }
 
+void expect_same_execution(const Schedule& lowered, const Costs& costs,
+                           int steps) {
+  const Simulation simulation = simulate(lowered, costs, {.steps = steps});
+  const testing::Execution execution =
+      testing::execute(lowered, costs, {.steps = steps});
+  ASSERT_TRUE(testing::is_right(execution)) << testing::to_text(execution);
+  ASSERT_NEAR(simulation.makespan, execution.makespan, 1e-9);
+  for (int worker = 0; worker < lowered.workers(); ++worker) {
+    const WorkerStats& stats = simulation.workers[worker];
+    ASSERT_NEAR(stats.busy, execution.busy[worker], 1e-9);
+    ASSERT_NEAR(stats.first, execution.first[worker], 1e-9);
+    ASSERT_NEAR(stats.last, execution.last[worker], 1e-9);
+    ASSERT_NEAR(stats.peak_activations, execution.peak[worker], 1e-9);
+  }
+}
+
 TEST(Grid, SimulatorEqualsTheBruteForceExecutor) {
   for (const ScheduleSpec& spec : grid()) {
+    SCOPED_TRACE(text_of(spec));
     const Schedule schedule = make_schedule(spec).value();
-    const Schedule lowered = lower(schedule);
     const Costs costs = uniform_costs(schedule, {.latency = 0.25});
-    const Simulation simulation = simulate(lowered, costs);
-    const testing::Execution execution = testing::execute(lowered, costs);
-    ASSERT_TRUE(testing::is_right(execution)) << text_of(spec) << "\n"
-                                              << testing::to_text(execution);
-    ASSERT_NEAR(simulation.makespan, execution.makespan, 1e-9) << text_of(spec);
-    for (int worker = 0; worker < spec.depth; ++worker) {
-      const WorkerStats& stats = simulation.workers[worker];
-      ASSERT_NEAR(stats.busy, execution.busy[worker], 1e-9);
-      ASSERT_NEAR(stats.first, execution.first[worker], 1e-9);
-      ASSERT_NEAR(stats.last, execution.last[worker], 1e-9) << text_of(spec);
-      ASSERT_NEAR(stats.peak_activations, execution.peak[worker], 1e-9);
+    expect_same_execution(lower(schedule), costs, 1);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Messages that occupy their links whatever their bytes, and sums that share
+// network cards.
+Costs shared_costs(const Schedule& schedule) {
+  Costs costs = uniform_costs(schedule, {.update = 0.125, .latency = 0.25});
+  costs.time_per_message = 0.375;
+  costs.sum_time.reset();
+  costs.sums = SumCosts{
+      .latency = 0.0625, .time_per_byte = 1, .node_time_per_byte = 0.75};
+  for (size_t stage = 0; stage < costs.stages.size(); ++stage) {
+    costs.stages[stage].gradient_bytes = 0.5 + static_cast<double>(stage % 3);
+  }
+  return costs;
+}
+
+// Sums of other systems, late recomputation and shared costs, each with the
+// others. Lists that are too long for the many cases are left to the test
+// above.
+TEST(Grid, SimulatorEqualsTheBruteForceExecutorWithEveryOption) {
+  int compared = 0;
+  for (ScheduleSpec spec : grid()) {
+    if (spec.depth * spec.micros > 64) continue;
+    spec.width = 1 + compared % 2;
+    SCOPED_TRACE(text_of(spec));
+    const Schedule schedule = make_schedule(spec).value();
+    const int steps = is_asynchronous(schedule) ? 4 : 2;
+    for (const Sync sync : {Sync::kEagerOpt, Sync::kDdp, Sync::kBlocking}) {
+      for (const bool late : {false, true}) {
+        const LowerOptions options{
+            .sync = sync, .recompute = late, .recompute_late = late};
+        if (!check_lowering(schedule, options).empty()) continue;
+        const Schedule lowered = lower(schedule, options);
+        const auto violations = validate(lowered);
+        ASSERT_TRUE(violations.empty()) << list(violations);
+        expect_same_execution(lowered, shared_costs(schedule), steps);
+        if (HasFatalFailure()) return;
+        ++compared;
+      }
     }
   }
+  EXPECT_GT(compared, 500);
 }
 
 }  // namespace

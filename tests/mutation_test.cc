@@ -68,6 +68,12 @@ const std::vector<Base>& bases() {
     add({.scheme = "chimera", .depth = 4, .micros = 4}, late);
     add({.scheme = "zb-v", .depth = 2, .micros = 3}, late);
     add({.scheme = "planned", .depth = 4, .micros = 4}, late);
+    const LowerOptions ddp{
+        .sync = Sync::kDdp, .recompute = true, .recompute_late = true};
+    add({.scheme = "1f1b", .depth = 3, .micros = 3, .width = 2}, ddp);
+    add({.scheme = "pipedream-2bw", .depth = 2, .micros = 2, .width = 2}, ddp);
+    add({.scheme = "chimera", .depth = 4, .micros = 4},
+        {.sync = Sync::kBlocking, .recompute = true, .recompute_late = true});
     return bases;
   }();
   return kBases;
@@ -155,7 +161,7 @@ void retarget_message(Schedule& schedule) {
   for (int attempt = 0; attempt < 20; ++attempt) {
     const auto [worker, position] = somewhere(schedule);
     Action& action = schedule.actions[worker][position];
-    if (!is_message(action.op)) continue;
+    if (!is_message(action.op) && action.op != Op::kR) continue;
     action.peer = below(schedule.workers());
     return;
   }

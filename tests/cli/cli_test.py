@@ -351,6 +351,21 @@ class Refusals(Base):
                                 8, "--cap", 7)
         self.assertEqual(codes, ["E320"] * 4)
 
+    def test_lists_of_other_systems(self):
+        layout = ("1f1b", "--depth", 2, "--micros", 2, "--width", 2)
+        text = self.ok("schedule", *layout, "--lowered", "--sync", "ddp",
+                       "--recompute", "late", "--format", "sched")
+        self.assertIn("1B1 1G 1U 1SB1>0 N", text)
+        self.assertIn("0R1<1 0B1", text)
+        # A scheme may stand behind the switch.
+        self.assertEqual(self.ok("simulate", "--recompute", *layout),
+                         self.ok("simulate", *layout, "--recompute", "early"))
+        self.assertEqual(self.refused("schedule", "chimera", "--depth", 4,
+                                      "--micros", 4, "--sync", "ddp")[0],
+                         ["E212"])
+        self.assertEqual(self.refused("schedule", *layout,
+                                      "--recompute=never")[0], ["E403"])
+
     def test_no_command_and_unknown_command(self):
         self.assertEqual(chimera().returncode, 2)
         self.assertIn('did you mean "simulate"?', self.refused("simulat")[1])

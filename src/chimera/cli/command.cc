@@ -54,6 +54,15 @@ void Command::add_switch(const std::string& names, bool& value,
   if (!group.empty()) option->group(group);
 }
 
+void Command::add_choice(const std::string& name, std::string& value,
+                         const std::vector<std::string>& choices,
+                         const std::string& help, const std::string& group) {
+  app_->add_flag(name + "{" + choices.front() + "}", value, help)
+      ->type_name("[" + join(choices, "|") + "]")
+      ->group(group);
+  choices_[name] = choices;
+}
+
 void Command::set_footer(const std::string& text) { app_->footer(text); }
 
 void Command::set_work(const std::function<int(Values& values)>& work) {
@@ -154,9 +163,19 @@ void Command::set_mistakes_aside(std::vector<std::string>& words) {
           {.code = "E401", .found = word, .needed = "needs a value"});
     } else if (wants_value) {
       known.push_back(words[++at]);
+    } else if (has_value && command->has_choice(word, words[at + 1])) {
+      known.back() += "=" + words[++at];
     }
   }
   words = known;
+}
+
+bool Command::has_choice(const std::string& flag,
+                         const std::string& word) const {
+  const auto found = choices_.find(flag);
+  return found != choices_.end() &&
+         std::find(found->second.begin(), found->second.end(), word) !=
+             found->second.end();
 }
 
 void Command::refuse_flag(const std::string& flag) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,6 +43,10 @@ class Command {
                   const std::string& help, const std::string& type);
   void add_switch(const std::string& names, bool& value,
                   const std::string& help, const std::string& group = "");
+  // A switch that one of `choices` may follow; without, it is the first.
+  void add_choice(const std::string& name, std::string& value,
+                  const std::vector<std::string>& choices,
+                  const std::string& help, const std::string& group);
   void set_footer(const std::string& text);
 
   // Sets the function that does the command's work and returns its exit code.
@@ -68,11 +73,14 @@ class Command {
   // with its value, and flags without their value. The command records both as
   // mistakes.
   void set_mistakes_aside(std::vector<std::string>& words);
+  [[nodiscard]] bool has_choice(const std::string& flag,
+                                const std::string& word) const;
   void refuse_flag(const std::string& flag);
   void refuse_extra_words(Values& values) const;
 
   std::shared_ptr<CLI::App> app_;
   Diagnostics mistakes_;
+  std::map<std::string, std::vector<std::string>> choices_;  // [flag]
   std::shared_ptr<int> exit_code_;  // exit code of the program
   std::vector<std::unique_ptr<Command>> commands_;
 };

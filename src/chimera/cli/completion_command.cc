@@ -21,6 +21,7 @@ std::string values_of(const std::string& command, const std::string& flag) {
   };
   if (flag == "--scale") return words(kScaleNames);
   if (flag == "--shape") return words(kShapeNames);
+  if (flag == "--recompute") return "early late";
   if (flag == "--sync") return words(kSyncNames);
   if (flag == "--profile") return join(builtin_profile_names(), " ");
   if (flag == "--model-of") return "simulate paper";

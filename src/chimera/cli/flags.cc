@@ -51,10 +51,14 @@ void ScheduleFlags::add_to(Command& command) {
                     "planned: how many times as many orders to try (default 1)",
                     "E", kLayout);
   command.add_value("--sync", sync,
-                    "when gradient sums start: eager-opt (default), eager, end",
+                    "when gradient sums start: eager-opt (default), eager, "
+                    "end; as other systems do: ddp (a stage's last backward "
+                    "sends after its sum), blocking (one after the other)",
                     "MODE", kLowering);
-  command.add_switch("--recompute", recompute,
-                     "recompute each forward before its backward", kLowering);
+  command.add_choice("--recompute", recompute, {"early", "late"},
+                     "recompute each forward before its backward, while the "
+                     "gradient is on its way or (late) once it is there",
+                     kLowering);
   command.add_switch("--tied", tied, "first and last stage share a weight",
                      kLowering);
 }
@@ -123,7 +127,14 @@ ScheduleRequest read_lowering(const ScheduleFlags& flags, Values& values) {
   request.cap = values.time("--cap", flags.cap);
   request.lowering.sync =
       values.named<Sync>("--sync", flags.sync).value_or(Sync::kEagerOpt);
-  request.lowering.recompute = flags.recompute;
+  request.lowering.recompute = !flags.recompute.empty();
+  request.lowering.recompute_late = flags.recompute == "late";
+  if (!flags.recompute.empty() && flags.recompute != "early" &&
+      flags.recompute != "late") {
+    values.refuse({.code = "E403",
+                   .found = "--recompute " + shown(flags.recompute),
+                   .needed = "must be early or late"});
+  }
   request.lowering.tied = flags.tied;
   return request;
 }
@@ -199,6 +210,8 @@ ScheduleRequest read_request(const ScheduleFlags& flags, Values& values) {
     values.refuse(refuse_rest(spec));
   } else if (const Result<Layout> layout = resolve(spec); !layout) {
     values.refuse(layout.errors());
+  } else if (values.errors().empty()) {
+    values.refuse(check_lowering(*make_schedule(spec), request.lowering));
   }
   return request;
 }

@@ -16,8 +16,7 @@ namespace chimera {
 // its flags or from a file.
 struct ScheduleFlags {
   std::string scheme, depth, micros, pipes, scale, chunks, shape, cap, width,
-      sync, effort;
-  bool recompute = false;
+      sync, effort, recompute;
   bool tied = false;
   std::string file;
 
@@ -26,7 +25,7 @@ struct ScheduleFlags {
   [[nodiscard]] bool any_given() const;
   // True if a flag that controls lowering was given.
   [[nodiscard]] bool has_lowering() const {
-    return recompute || tied || !sync.empty();
+    return !recompute.empty() || tied || !sync.empty();
   }
   // A copy in which a file name given as the scheme (a.sched, ./a, - for
   // standard input) is moved to `file`.

@@ -124,6 +124,13 @@ std::string simulation_text(const SimulationView& view) {
         shown_time(simulation.period_bound, view), within,
         shown_time(late, view), percent_of(late, simulation.period_bound));
   }
+  if (is_asynchronous(view.schedule)) {
+    text += fmt::format(
+        "window         {}   (all {} micro-batches, from the full pipe to the "
+        "end of the drain)\n",
+        shown_time(simulation.window, view),
+        simulation.trace.steps * view.schedule.micros);
+  }
   if (view.paper) {
     text +=
         fmt::format("paper's form   {}   ({:+.1f} % against the simulator)\n",
@@ -152,7 +159,7 @@ std::string simulation_json(const SimulationView& view) {
   }
   return fmt::format(
       "{{\"makespan\":{},{}\"ideal\":{},\"bound\":{},\"bubble_ratio\":{},"
-      "\"steps\":{},\"period\":{},{}{}\n \"workers\":[\n  {}]}}\n",
+      "\"steps\":{},\"period\":{},{}{}{}\n \"workers\":[\n  {}]}}\n",
       number(simulation.makespan),
       view.expected ? "\"expected\":" + number(*view.expected) + "," : "",
       number(simulation.ideal), number(simulation.bound),
@@ -160,6 +167,9 @@ std::string simulation_json(const SimulationView& view) {
       number(simulation.period),
       simulation.trace.steps > 1
           ? "\"period_bound\":" + number(simulation.period_bound) + ","
+          : "",
+      is_asynchronous(view.schedule)
+          ? "\"window\":" + number(simulation.window) + ","
           : "",
       view.paper ? "\"paper\":" + number(*view.paper) + "," : "",
       join(rows, ",\n  "));

@@ -44,7 +44,7 @@ TEST(Keys, ChoicesOfEnumerationsAndTexts) {
   EXPECT_THAT(choices_of(*find_key("train", "on_nan")),
               ElementsAre("stop", "skip"));
   EXPECT_THAT(choices_of(*find_key("schedule", "sync")),
-              ElementsAre("eager-opt", "eager", "end"));
+              ElementsAre("eager-opt", "eager", "end", "ddp", "blocking"));
   EXPECT_THAT(choices_of(*find_key("data", "path")), ElementsAre());
 }
 

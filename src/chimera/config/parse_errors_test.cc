@@ -253,7 +253,7 @@ TEST(ParseErrors, NotOneOfTheNames) {
                   "E009] run.toml:8: schedule.shape = \"\" must be one of "
                   "linear, loop, vee, wave",
                   "E009] run.toml:9: schedule.sync = \"\" must be one of "
-                  "eager-opt, eager, end",
+                  "eager-opt, eager, end, ddp, blocking",
                   "E009] run.toml:11: train.optimizer = \"adamW\" must be one "
                   "of adamw, adam, sgd; hint: did you mean adamw?"));
 }

@@ -18,6 +18,12 @@ class Shelf {
     items_.push_back({number, step, std::move(thing)});
   }
 
+  [[nodiscard]] bool has(std::size_t number, int step) const {
+    return std::any_of(items_.begin(), items_.end(), [&](const Item& item) {
+      return item.number == number && item.step == step;
+    });
+  }
+
   // REQUIRES (here and below): the item exists.
   [[nodiscard]] T& find(std::size_t number, int step) {
     return position(number, step)->thing;

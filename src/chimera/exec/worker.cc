@@ -120,6 +120,11 @@ void Worker::forward(const Action& action, int step) {
 }
 
 void Worker::recompute(const Action& action, int step) {
+  if (action.peer != kNone) {
+    // Put aside for the backward.
+    PayloadPtr gradient = input_of(action, step);
+    made_.put(program_->index().needed_by(action), step, std::move(gradient));
+  }
   Held& held =
       held_.find(program_->index().cell(action.stage, action.micro), step);
   count_held(+1);

@@ -11,7 +11,9 @@ PayloadPtr Worker::input_of(const Action& action, int step) {
   if (needed == MicroIndex::kNothing) return nullptr;
   const bool forward = action.op == Op::kF;
   const int source = forward ? action.stage - 1 : action.stage + 1;
-  if (program_->is_here(action.pipe, source)) return made_.take(needed, step);
+  if (program_->is_here(action.pipe, source) || made_.has(needed, step)) {
+    return made_.take(needed, step);
+  }
   const Placement& placement = program_->schedule().placement;
   const int from =
       program_->rank_of_worker(placement.worker(action.pipe, source));

@@ -346,6 +346,20 @@ TEST(Worker, ALateVoteUndoesAndRepeats) {
   }
 }
 
+// The lists of other systems run too: updates inside the step, and R that waits
+// for its gradient.
+TEST(Worker, RunsTheListsOfOtherSystems) {
+  for (const char* scheme : {"1f1b", "gpipe", "zb-v", "chimera"}) {
+    for (const Sync sync : {Sync::kDdp, Sync::kBlocking}) {
+      const LowerOptions options{
+          .sync = sync, .recompute = true, .recompute_late = true};
+      if (sync == Sync::kDdp && std::string(scheme) == "chimera") continue;
+      const Schedule schedule = lowered(scheme, options);
+      for (const int end : run(schedule, {})) EXPECT_EQ(end, 6) << scheme;
+    }
+  }
+}
+
 // The vote stops the run and changes an update: the current step is dropped,
 // not repeated.
 TEST(Worker, ALateVoteMayUndoAndStop) {

@@ -69,7 +69,9 @@ double free_slots(const ScheduleSpec& spec, int stage, Sync sync) {
   const int near_worker = std::min(stage, D - 1 - stage);
   const int at_the_end = near_worker;
   const bool is_near = stage < D / 2;
-  if (is_near || sync == Sync::kEnd) return at_the_end;
+  if (is_near || sync == Sync::kEnd || sync == Sync::kBlocking) {
+    return at_the_end;
+  }
   const int between_near_backwards = D / 2 - 1 - near_worker;
   return between_near_backwards + at_the_end;
 }
@@ -87,7 +89,7 @@ PaperTime paper_time(const ScheduleSpec& spec, const Costs& costs,
       path_counts(spec, forward > 0 ? backward / forward : 1);
   CHIMERA_CHECK(counts.has_value(), "the paper has no form for this");
   const double hop =
-      spec.depth > 1 ? costs.latency + costs.time_per_byte * boundary : 0;
+      spec.depth > 1 ? costs.latency + link_time(costs, boundary) : 0;
   PaperTime time;
   time.compute = forward * counts->forwards + backward * counts->backwards;
   time.message = hop * (counts->forwards + counts->backwards);

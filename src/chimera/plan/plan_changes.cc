@@ -18,6 +18,8 @@ using What = PlanChange::What;
 void scale(LinkProfile& link, double factor) {
   link.latency_s *= factor;
   link.s_per_byte *= factor;
+  link.s_per_message *= factor;
+  link.node_s_per_byte *= factor;
 }
 
 class Changes {

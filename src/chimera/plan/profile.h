@@ -45,7 +45,9 @@ struct LayerProfile {
 struct LinkProfile {
   double latency_s = 0;
   double s_per_byte = 0;
-  bool blocking = false;  // a worker waits until its message is sent
+  double s_per_message = 0;    // of a message, whatever its bytes
+  double node_s_per_byte = 0;  // of all sums of a worker together; 0 = no limit
+  bool blocking = false;       // a worker waits until its message is sent
 
   bool operator==(const LinkProfile&) const = default;
 };

@@ -44,9 +44,14 @@ class ProfileParser {
     } else if (section.name == "link") {
       has_link_ = true;
       profile_.link = link(reader);
+      profile_.link.s_per_message =
+          reader.number("message_us", Need::kOptional).value_or(0) / 1e6;
+      profile_.link.blocking = reader.flag("blocking");
     } else if (section.name == "sum") {
       has_sum_ = true;
       profile_.sum = link(reader);
+      profile_.sum.node_s_per_byte = s_per_byte(
+          reader.number("node_gb_per_s", Need::kOptional).value_or(0));
     } else if (section.name == "update") {
       profile_.update_s_per_parameter =
           reader.number("ns_per_parameter", Need::kRequired).value_or(0) / 1e9;
@@ -79,11 +84,13 @@ class ProfileParser {
     LinkProfile link;
     link.latency_s =
         reader.number("latency_us", Need::kRequired).value_or(0) / 1e6;
-    const double gb_per_s =
-        reader.number("gb_per_s", Need::kRequired).value_or(0);
-    link.s_per_byte = gb_per_s > 0 ? 1 / (gb_per_s * kGiga) : 0;
-    link.blocking = reader.flag("blocking");
+    link.s_per_byte =
+        s_per_byte(reader.number("gb_per_s", Need::kRequired).value_or(0));
     return link;
+  }
+
+  static double s_per_byte(double gb_per_s) {
+    return gb_per_s > 0 ? 1 / (gb_per_s * kGiga) : 0;
   }
 
   void take_layer(const std::string& name, ProfileSection& reader) {

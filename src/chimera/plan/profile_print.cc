@@ -19,10 +19,19 @@ std::string list(const char* key, const std::vector<double>& values,
 }
 
 std::string link(const char* section, const LinkProfile& link) {
-  return fmt::format("\n[{}]\nlatency_us = {}\ngb_per_s = {}\n{}", section,
-                     number(link.latency_s * 1e6),
-                     number(link.s_per_byte > 0 ? 1e-9 / link.s_per_byte : 0),
-                     link.blocking ? "blocking = true\n" : "");
+  const auto gb_per_s = [](double s_per_byte) {
+    return number(s_per_byte > 0 ? 1e-9 / s_per_byte : 0);
+  };
+  std::string text =
+      fmt::format("\n[{}]\nlatency_us = {}\ngb_per_s = {}\n", section,
+                  number(link.latency_s * 1e6), gb_per_s(link.s_per_byte));
+  if (link.s_per_message > 0) {
+    text += fmt::format("message_us = {}\n", number(link.s_per_message * 1e6));
+  }
+  if (link.node_s_per_byte > 0) {
+    text += "node_gb_per_s = " + gb_per_s(link.node_s_per_byte) + "\n";
+  }
+  return text + (link.blocking ? "blocking = true\n" : "");
 }
 
 std::string layer_text(const LayerProfile& layer) {

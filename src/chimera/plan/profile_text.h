@@ -5,8 +5,11 @@
 //                            # jitter
 //   [link]                   # of a message: both required, 0 GB/s = unlimited
 //   latency_us = 50
-//   gb_per_s = 1             # blocking = true: a worker waits for its sends
-//   [sum]                    # of gradient sums; left out: as [link]
+//   gb_per_s = 1             # blocking = true: a worker waits for its sends;
+//                            # message_us: of each message beside its bytes
+//   [sum]                    # of gradient sums; left out: as [link]. Has
+//                            # latency_us, gb_per_s; node_gb_per_s: of all sums
+//                            # of a worker that run at once, together
 //   [update]                 # left out: updates are free
 //   ns_per_parameter = 0.1
 //   [bert-large]             # any other name is a layer

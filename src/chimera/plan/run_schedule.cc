@@ -255,6 +255,8 @@ Result<Schedule> make_run_schedule(const RunConfig& config,
       .vote_gates_update = vote_gates_update(config, *schedule),
       .late_vote = config.train.vote == VoteMode::kLate,
       .costs = &costs};
+  errors = check_lowering(*schedule, lowering);
+  if (!errors.empty()) return errors;
   if (!is_read) {
     const Schedule start =
         options.running != nullptr ? compute_only(*options.running) : *schedule;

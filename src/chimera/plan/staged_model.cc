@@ -135,8 +135,10 @@ StagedModel staged_model(const ModelShape& model, const Profile& profile,
   add_tied(layers, numbers, update_s, staged);
   staged.costs.latency = profile.link.latency_s;
   staged.costs.time_per_byte = profile.link.s_per_byte;
+  staged.costs.time_per_message = profile.link.s_per_message;
   staged.costs.blocking_sends = profile.link.blocking;
-  staged.costs.sums = SumCosts{profile.sum.latency_s, profile.sum.s_per_byte};
+  staged.costs.sums = SumCosts{profile.sum.latency_s, profile.sum.s_per_byte,
+                               profile.sum.node_s_per_byte};
   return staged;
 }
 

@@ -101,7 +101,7 @@ class TimeBound {
       return 0;
     }
     return costs_.latency +
-           costs_.time_per_byte * costs_.stages[stage].boundary_bytes;
+           link_time(costs_, costs_.stages[stage].boundary_bytes);
   }
 
   const Candidate& candidate_;

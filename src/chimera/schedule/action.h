@@ -17,7 +17,9 @@ enum class Op : std::uint8_t {
   // vote if N stands before it in its list and the list has no V.
   kU,
   // Added by lowering:
-  kR,   // recompute a forward; needs no gradient, so it may run early
+  // Recompute a forward. Needs no gradient, so it may run early; if it names a
+  // peer, it waits for the gradient from there (of part 0).
+  kR,
   kRF,  // post the receive of an activation; never blocks
   kRB,  // post the receive of a gradient; never blocks
   kSF,  // send an activation; may block until the receive is posted
@@ -42,7 +44,8 @@ struct Action {
   std::int32_t pipe = kNone;
   std::int32_t stage = kNone;
   std::int32_t micro = kNone;  // numbered over all pipes
-  std::int32_t peer = kNone;   // RF RB SF SB: the worker at the other end
+  // RF RB SF SB: the worker at the other end; R: see kR.
+  std::int32_t peer = kNone;
   std::int32_t group = kNone;  // G: index into Schedule::groups
 
   bool operator==(const Action&) const = default;

@@ -86,7 +86,7 @@ std::optional<Action> parse_cell(std::string_view text) {
   action.part = static_cast<std::uint8_t>(reader.marked('.', 0, 255));
   const bool has_pipe = action.op != Op::kG && !is_vote(action.op);
   action.pipe = reader.marked('@', has_pipe ? 0 : kNone);
-  if (is_message(action.op)) {
+  if (is_message(action.op) || action.op == Op::kR) {
     action.peer = reader.marked(is_send(action.op) ? '>' : '<', kNone);
   }
   constexpr int kMostLag = std::numeric_limits<std::int16_t>::max();

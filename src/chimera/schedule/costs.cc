@@ -38,13 +38,24 @@ double compute_time(const Costs& costs, const Action& action, int parts) {
   }
 }
 
+double link_time(const Costs& costs, double bytes) {
+  return costs.time_per_message + costs.time_per_byte * bytes;
+}
+
 double rabenseifner_time(const SumCosts& costs, double ranks, double bytes) {
   if (ranks < 2) return 0;
   return 2 * std::log2(ranks) * costs.latency +
          2 * (ranks - 1) / ranks * costs.time_per_byte * bytes;
 }
 
-double sum_time(const Costs& costs, const Schedule& schedule,
+namespace {
+
+struct SumSize {
+  double ranks = 0;
+  double bytes = 0;
+};
+
+SumSize size_of(const Costs& costs, const Schedule& schedule,
                 const SumGroup& group) {
   std::set<int> holders;
   for (const Member& member : group.members) {
@@ -54,12 +65,27 @@ double sum_time(const Costs& costs, const Schedule& schedule,
   const bool tied = stage != group.members.back().stage;
   const double bytes =
       tied ? costs.tied_bytes : costs.stages[stage].gradient_bytes;
-  const double ranks = static_cast<double>(holders.size()) * schedule.width;
-  if (ranks < 2) return 0;
+  return {static_cast<double>(holders.size()) * schedule.width, bytes};
+}
+
+}  // namespace
+
+double sum_time(const Costs& costs, const Schedule& schedule,
+                const SumGroup& group) {
+  const SumSize size = size_of(costs, schedule, group);
+  if (size.ranks < 2) return 0;
   if (costs.sum_time) return *costs.sum_time;
   return rabenseifner_time(
-      costs.sums.value_or(SumCosts{costs.latency, costs.time_per_byte}), ranks,
-      bytes);
+      costs.sums.value_or(SumCosts{costs.latency, costs.time_per_byte}),
+      size.ranks, size.bytes);
+}
+
+double card_time(const Costs& costs, const Schedule& schedule,
+                 const SumGroup& group) {
+  if (costs.sum_time || !costs.sums) return 0;
+  const SumSize size = size_of(costs, schedule, group);
+  return rabenseifner_time({.time_per_byte = costs.sums->node_time_per_byte},
+                           size.ranks, size.bytes);
 }
 
 }  // namespace chimera

@@ -28,6 +28,10 @@ struct StageCosts {
 struct SumCosts {
   double latency = 0;
   double time_per_byte = 0;
+  // What all sums of a worker share, its network card: sums that run at once
+  // have this rate together. 0: there is no such limit, but sums of one pair of
+  // workers run one after the other.
+  double node_time_per_byte = 0;
 
   bool operator==(const SumCosts&) const = default;
 };
@@ -36,6 +40,8 @@ struct Costs {
   std::vector<StageCosts> stages;
   double latency = 0;        // per message between two workers
   double time_per_byte = 0;  // of each directed link; 0 = free
+  // Of each message beside its bytes; unlike latency it occupies the link.
+  double time_per_message = 0;
   // True: a worker that sends does nothing else until its bytes have left.
   bool blocking_sends = false;
   // The time of one group's sum. If absent: Rabenseifner's formula over the
@@ -70,6 +76,9 @@ struct UniformTimes {
 [[nodiscard]] double compute_time(const Costs& costs, const Action& action,
                                   int parts);
 
+// How long a message of `bytes` occupies its link.
+[[nodiscard]] double link_time(const Costs& costs, double bytes);
+
 // Rabenseifner's all-reduce of `bytes` over `ranks` = r: 2 log2(r) latencies
 // and 2 (r-1)/r times the bytes. 0 for one rank.
 [[nodiscard]] double rabenseifner_time(const SumCosts& costs, double ranks,
@@ -79,5 +88,10 @@ struct UniformTimes {
 // for a group with a single holder over all copies.
 [[nodiscard]] double sum_time(const Costs& costs, const Schedule& schedule,
                               const SumGroup& group);
+
+// How long that sum occupies the network card of each member: until then no
+// other sum gets anything of it. 0 without such a limit.
+[[nodiscard]] double card_time(const Costs& costs, const Schedule& schedule,
+                               const SumGroup& group);
 
 }  // namespace chimera

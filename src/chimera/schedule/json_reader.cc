@@ -119,7 +119,7 @@ void ScheduleReader::read_op(Action& action) {
     action.op = *op;
   } else {
     json_.refuse("E105", "op = \"" + shown(*text) + "\"", "is not an op",
-                 "one of F B I W U R RF RB SF SB G N");
+                 "one of F B I W U R RF RB SF SB G N V");
   }
 }
 

@@ -12,6 +12,11 @@
 namespace chimera {
 namespace {
 
+// True if updates do not stand together at the end of the step.
+bool places_updates(Sync sync) {
+  return sync == Sync::kDdp || sync == Sync::kBlocking;
+}
+
 class Lowering {
  public:
   Lowering(const Schedule& schedule, const LowerOptions& options,
@@ -28,7 +33,9 @@ class Lowering {
         sum_groups(schedule.placement, schedule.width, options.tied);
     if (!asynchronous_) {
       sums_ = plan_sums(source_, times_, lowered_.groups, options.sync);
+      updates_ = updates_by_worker();
     }
+    if (options.sync == Sync::kDdp) note_last_backwards();
   }
 
   Schedule run() {
@@ -50,6 +57,16 @@ class Lowering {
   }
 
  private:
+  void note_last_backwards() {
+    last_backward_.assign(source_.stages(), kNone);
+    for (const ActionList& list : source_.actions) {
+      for (size_t at = 0; at < list.size(); ++at) {
+        if (!gives_weight_gradient(list[at].op)) continue;
+        last_backward_[list[at].stage] = static_cast<int>(at);
+      }
+    }
+  }
+
   [[nodiscard]] const Action& action_at(const Place& place) const {
     return source_.actions[place.worker][place.position];
   }
@@ -69,15 +86,43 @@ class Lowering {
     if (options_.recompute && gives_gradient(action.op)) {
       emit_recompute(action, list);
     }
-    if (action.op == Op::kU) emit_asynchronous_sum(action, list);
+    const bool is_ddp = options_.sync == Sync::kDdp;
+    if (action.op == Op::kU) {
+      if (!is_ddp) emit_asynchronous_update(action, list);
+      return;
+    }
     list.push_back(action);
+    if (is_ddp) emit_ddp_updates(place);
     emit_messages(action, place.worker);
-    if (!asynchronous_) start_sums(place.worker, place.position);
+    if (!asynchronous_ && !places_updates(options_.sync)) {
+      start_sums(place.worker, place.position);
+    }
+  }
+
+  // Emits what the last backward of an update waits for before it sends: the
+  // sum, and the update.
+  void emit_ddp_updates(const Place& place) {
+    const ActionList& source = source_.actions[place.worker];
+    ActionList& list = lowered_.actions[place.worker];
+    if (asynchronous_) {
+      const size_t next = place.position + 1;
+      if (next < source.size() && source[next].op == Op::kU) {
+        emit_asynchronous_update(source[next], list);
+      }
+      return;
+    }
+    const Action& action = source[place.position];
+    if (last_backward_[action.stage] != place.position) return;
+    start_sums(place.worker, place.position);
+    list.push_back({.op = Op::kU, .pipe = action.pipe, .stage = action.stage});
   }
 
   // Emits R before the first backward part. R is a separate action because it
-  // needs no gradient: it runs while the gradient is still in flight.
+  // needs no gradient: it runs while the gradient is still in flight, unless it
+  // is to be late.
   void emit_recompute(const Action& backward, ActionList& list) {
+    const bool is_last = backward.stage + 1 == source_.stages();
+    if (options_.recompute_late && asynchronous_ && is_last) return;
     const size_t cell =
         MicroIndex(source_).cell(backward.stage, backward.micro);
     if (recomputed_[cell]) return;
@@ -85,6 +130,13 @@ class Lowering {
     Action recompute = backward;
     recompute.op = Op::kR;
     recompute.part = 0;
+    if (options_.recompute_late && !is_last) {
+      const auto worker_of = [&](int stage) {
+        return source_.placement.worker(backward.pipe, stage);
+      };
+      const int sender = worker_of(backward.stage + 1);
+      if (sender != worker_of(backward.stage)) recompute.peer = sender;
+    }
     list.push_back(recompute);
   }
 
@@ -113,15 +165,17 @@ class Lowering {
     lowered_.actions[worker].push_back(send);
   }
 
-  // Emits the sum of one update: an asynchronous scheme updates many times a
+  // Emits an update and its sum: an asynchronous scheme updates many times a
   // step, and with several copies each update needs a sum. Such schemes have
   // one pipe, so the group's number is the stage's.
-  void emit_asynchronous_sum(const Action& update, ActionList& list) {
-    if (lowered_.groups.empty()) return;
-    list.push_back({.op = Op::kG,
-                    .step = update.step,
-                    .micro = update.micro,
-                    .group = update.stage});
+  void emit_asynchronous_update(const Action& update, ActionList& list) {
+    if (!lowered_.groups.empty()) {
+      list.push_back({.op = Op::kG,
+                      .step = update.step,
+                      .micro = update.micro,
+                      .group = update.stage});
+    }
+    list.push_back(update);
   }
 
   // Emits every planned sum that may start once `position` is done.
@@ -136,17 +190,37 @@ class Lowering {
 
   // Ends the lists: remaining sums, then vote and updates.
   void close_step() {
-    const Action vote{.op = Op::kN};
-    const std::vector<std::vector<Member>> updates = updates_by_worker();
     for (int worker = 0; worker < source_.workers(); ++worker) {
-      start_sums(worker, static_cast<int>(source_.actions[worker].size()));
       ActionList& list = lowered_.actions[worker];
-      if (options_.vote_gates_update) list.push_back(vote);
-      for (const Member& member : updates[worker]) {
-        list.push_back(
-            {.op = Op::kU, .pipe = member.pipe, .stage = member.stage});
+      if (options_.sync == Sync::kBlocking) emit_blocking_sums(worker);
+      start_sums(worker, static_cast<int>(source_.actions[worker].size()));
+      if (options_.vote_gates_update) list.push_back({.op = Op::kN});
+      if (!places_updates(options_.sync)) emit_updates(worker, kNone);
+      if (!options_.vote_gates_update) list.push_back({.op = Op::kN});
+    }
+  }
+
+  // Emits the worker's sums, and behind each the updates that wait for no later
+  // one.
+  void emit_blocking_sums(int worker) {
+    const std::vector<PlannedSum>& sums = sums_.by_worker[worker];
+    size_t& next = next_sum_[worker];
+    emit_updates(worker, 0);
+    while (next < sums.size()) {
+      lowered_.actions[worker].push_back(
+          {.op = Op::kG, .group = sums[next].group});
+      emit_updates(worker, static_cast<int>(++next));
+    }
+  }
+
+  // Emits the updates for which the worker has started `rank` sums; kNone: all.
+  void emit_updates(int worker, int rank) {
+    for (const Member& member : updates_[worker]) {
+      if (rank != kNone && sums_.rank[member.pipe][member.stage] != rank) {
+        continue;
       }
-      if (!options_.vote_gates_update) list.push_back(vote);
+      lowered_.actions[worker].push_back(
+          {.op = Op::kU, .pipe = member.pipe, .stage = member.stage});
     }
   }
 
@@ -186,6 +260,9 @@ class Lowering {
   AsapTimes times_;
   Schedule lowered_;
   SumPlan sums_;
+  std::vector<std::vector<Member>> updates_;  // [worker], of a synchronous step
+  // [stage]: position on its worker; only with kDdp, where it has one holder.
+  std::vector<int> last_backward_;
   std::vector<bool> recomputed_;  // [cell]
   std::vector<size_t> next_sum_;  // [worker]
 };
@@ -203,8 +280,40 @@ Schedule compute_only(const Schedule& lowered) {
   return schedule;
 }
 
+Diagnostics check_lowering(const Schedule& schedule,
+                           const LowerOptions& options) {
+  Diagnostics errors;
+  if (!places_updates(options.sync)) return errors;
+  const std::string sync = "sync " + std::string(name_of(options.sync));
+  const auto refuse = [&](const std::string& needed, const std::string& hint) {
+    errors.push_back(
+        {.code = "E212", .found = sync, .needed = needed, .hint = hint});
+  };
+  if (options.vote_gates_update && !is_asynchronous(schedule)) {
+    refuse(
+        "updates before the step ends, but a vote decides about them "
+        "(train.clip, train.on_nan = \"skip\", run.recover)",
+        "switch these off, or use another sync");
+  }
+  if (options.sync != Sync::kDdp) return errors;
+  if (options.tied) {
+    refuse("sums each stage by itself, but the first and last share a weight",
+           "use untied embeddings");
+  }
+  for (const std::vector<int>& pipe : schedule.placement.worker_of) {
+    if (pipe == schedule.placement.worker_of.front()) continue;
+    refuse("needs one holder of each stage in a copy; " + schedule.scheme +
+               " has several",
+           "use sync blocking, or a scheme with one pipe");
+    break;
+  }
+  return errors;
+}
+
 Schedule lower(const Schedule& schedule, const LowerOptions& options) {
   CHIMERA_CHECK(!is_lowered(schedule), "the schedule is lowered already");
+  CHIMERA_CHECK(check_lowering(schedule, options).empty(),
+                "this schedule cannot be lowered so");
   const Costs unit = uniform_costs(schedule, {});
   const Costs& costs = options.costs == nullptr ? unit : *options.costs;
   return Lowering(schedule, options, costs).run();
@@ -213,6 +322,10 @@ Schedule lower(const Schedule& schedule, const LowerOptions& options) {
 Result<Schedule> lower_checked(const Schedule& schedule,
                                const LowerOptions& options,
                                std::optional<double> cap) {
+  if (!is_lowered(schedule)) {
+    Diagnostics errors = check_lowering(schedule, options);
+    if (!errors.empty()) return errors;
+  }
   Schedule lowered = is_lowered(schedule) ? schedule : lower(schedule, options);
   const std::vector<Violation> violations = validate(lowered, {.cap = cap});
   if (!violations.empty()) return to_diagnostics(violations);

@@ -27,15 +27,26 @@ enum class Sync {
   kEagerOpt,
   kEager,  // right after its last backward
   kEnd,    // after all compute
+  // The two below are how other systems synchronise. They also place updates: U
+  // waits for its sums, so what stands behind it does too.
+  //
+  // Right after its last backward, and the update with it, before the message
+  // of that backward (torch's DistributedDataParallel).
+  kDdp,
+  kBlocking,  // after all compute, each with its update before the next sum
 };
 
-inline constexpr auto kSyncNames =
-    std::to_array<std::string_view>({"eager-opt", "eager", "end"});
+inline constexpr auto kSyncNames = std::to_array<std::string_view>(
+    {"eager-opt", "eager", "end", "ddp", "blocking"});
 constexpr Names names_of(Sync) { return kSyncNames; }
 
 struct LowerOptions {
   Sync sync = Sync::kEagerOpt;
   bool recompute = false;
+  // True: R also waits for the gradient of its backward (it names the
+  // gradient's sender as its peer), and asynchronous schemes, whose last stage
+  // runs each backward right behind its forward, do not recompute there.
+  bool recompute_late = false;
   // True: the first and the last stage share a weight (tied embeddings), which
   // is summed by one more group.
   bool tied = false;
@@ -50,8 +61,14 @@ struct LowerOptions {
   const Costs* costs = nullptr;
 };
 
-// Lowers `schedule`. REQUIRES: `schedule` is compute-only and valid. ENSURES:
-// the result is valid.
+// Why `schedule` cannot be lowered so: with kDdp a stage needs a single holder
+// in a copy and no tied weight, else workers would wait for each other in a
+// circle; with kDdp and kBlocking no vote may decide about updates.
+[[nodiscard]] Diagnostics check_lowering(const Schedule& schedule,
+                                         const LowerOptions& options);
+
+// Lowers `schedule`. REQUIRES: `schedule` is compute-only and valid, and
+// check_lowering finds nothing. ENSURES: the result is valid.
 [[nodiscard]] Schedule lower(const Schedule& schedule,
                              const LowerOptions& options = {});
 

@@ -137,6 +137,51 @@ TEST(Lower, RecomputesOnceBeforeTheFirstPart) {
             "0RB0.1<1 1B1.1@1 1SB1.1@1>1 0B0.1 1G 0G 1U@1 0U N");
 }
 
+// As torch's DistributedDataParallel: sum and update stand before the message
+// of the last backward. R waits for its gradient, and the last stage of an
+// asynchronous scheme has none.
+TEST(Lower, DdpHoldsBackTheLastGradient) {
+  const LowerOptions options{
+      .sync = Sync::kDdp, .recompute = true, .recompute_late = true};
+  const auto made = [](const char* scheme) {
+    return make_schedule(
+               {.scheme = scheme, .depth = 2, .micros = 2, .width = 2})
+        .value();
+  };
+  const Schedule lowered = lower(made("1f1b"), options);
+  EXPECT_EQ(cells(lowered.actions[0]),
+            "0F0 0SF0>1 0F1 0SF1>1 0RB0<1 0R0<1 0B0 0RB1<1 0R1<1 0B1 0G 0U N");
+  EXPECT_EQ(cells(lowered.actions[1]),
+            "1RF0<0 1RF1<0 1F0 1R0 1B0 1SB0>0 1F1 1R1 1B1 1G 1U 1SB1>0 N");
+  EXPECT_EQ(cells(lower(made("pipedream-2bw"), options).actions[1]),
+            "1RF0<0 1F0 1B0 1SB0>0 1RF1<0 1F1 1B1 1G 1U 1SB1>0 N");
+}
+
+TEST(Lower, BlockingSumsRunOneAfterTheOther) {
+  const Schedule lowered = lower(chimera_of(2, 2), {.sync = Sync::kBlocking});
+  EXPECT_EQ(cells(lowered.actions[0]),
+            "1RF1@1<1 0F0 0SF0>1 1F1@1 1B1@1 1SB1@1>1 0RB0<1 0B0 1G 1U@1 0G 0U "
+            "N");
+}
+
+TEST(Lower, RefusesUpdatesThatCannotStandBeforeTheEnd) {
+  const Schedule two_pipes = chimera_of(4, 4);
+  const Schedule one_pipe =
+      make_schedule({.scheme = "1f1b", .depth = 4, .micros = 4}).value();
+  EXPECT_TRUE(check_lowering(one_pipe, {.sync = Sync::kDdp}).empty());
+  EXPECT_TRUE(check_lowering(two_pipes, {.sync = Sync::kBlocking}).empty());
+  for (const LowerOptions& options :
+       {LowerOptions{.sync = Sync::kDdp, .tied = true},
+        LowerOptions{.sync = Sync::kDdp, .vote_gates_update = true},
+        LowerOptions{.sync = Sync::kBlocking, .vote_gates_update = true}}) {
+    EXPECT_EQ(check_lowering(one_pipe, options).size(), 1);
+  }
+  const Result<Schedule> refused =
+      lower_checked(two_pipes, {.sync = Sync::kDdp}, std::nullopt);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.errors()[0].code, "E212");
+}
+
 TEST(Lower, EveryOptionValidates) {
   for (const Scheme& scheme : schemes()) {
     for (const int width : {1, 2}) {

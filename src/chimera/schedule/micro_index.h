@@ -37,7 +37,8 @@ class MicroIndex {
 
   // The value that a compute action produces for a neighbouring stage, and the
   // one it needs from a neighbour; kNothing if there is none. The last stage's
-  // backward needs only its forward, which its worker's list ensures.
+  // backward needs only its forward, which its worker's list ensures. R needs
+  // the gradient only if it names the gradient's sender.
   [[nodiscard]] size_t made_by(const Action& action) const {
     if (action.op == Op::kF) return activation(action.stage, action.micro);
     if (!gives_gradient(action.op)) return kNothing;
@@ -47,7 +48,9 @@ class MicroIndex {
     if (action.op == Op::kF && action.stage > 0) {
       return activation(action.stage - 1, action.micro);
     }
-    if (gives_gradient(action.op) && action.stage + 1 < stages_) {
+    const bool takes_gradient = gives_gradient(action.op) ||
+                                (action.op == Op::kR && action.peer != kNone);
+    if (takes_gradient && action.stage + 1 < stages_) {
       return gradient(action.stage + 1, action.micro, action.part);
     }
     return kNothing;

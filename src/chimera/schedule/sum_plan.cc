@@ -49,7 +49,7 @@ class SumPlanner {
       return timings[a].ready < timings[b].ready;
     });
     for (const int id : order) {
-      const bool early = sync == Sync::kEager ||
+      const bool early = sync == Sync::kEager || sync == Sync::kDdp ||
                          (sync == Sync::kEagerOpt && timings[id].all_idle);
       place(groups[id], early);
     }

@@ -115,8 +115,8 @@ std::string Rules::field_error(const Action& action) const {
            (action.step > 0 ? " lies in the future"
                             : " needs an asynchronous scheme");
   }
-  if (action.peer != kNone && !is_message(action.op)) {
-    return "only messages have a peer";
+  if (action.peer != kNone && !is_message(action.op) && action.op != Op::kR) {
+    return "only messages and R have a peer";
   }
   if (action.group != kNone && action.op != Op::kG) {
     return "only sums have a group";

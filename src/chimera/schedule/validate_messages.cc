@@ -24,6 +24,31 @@ void Rules::check_messages() {
     }
   }
   check_stray_messages();
+  for (const int recompute : recompute_) check_late_recompute(recompute);
+}
+
+// R with a peer waits for the gradient of its first backward from there.
+void Rules::check_late_recompute(int node) {
+  if (node == kNone || bad_[node] || at(node).peer == kNone) return;
+  const Action& action = at(node);
+  const bool is_last = action.stage + 1 == schedule_.stages();
+  const int sender =
+      is_last ? kNone
+              : schedule_.placement.worker(action.pipe, action.stage + 1);
+  if (sender != action.peer || sender == where(node).worker) {
+    report("E309", node,
+           "waits for a gradient from the wrong worker" +
+               (is_last ? ": the last stage gets none"
+                        : "; stage " + std::to_string(action.stage + 1) +
+                              " is on worker " + std::to_string(sender)));
+    return;
+  }
+  const size_t first = index_.cell(action.stage, action.micro);
+  const size_t above = index_.cell(action.stage + 1, action.micro);
+  needs(post_gradient_[first * schedule_.parts], node,
+        "the post of its receive");
+  needs(send_gradient_[above * schedule_.parts], node,
+        "the gradient it waits for");
 }
 
 void Rules::check_message(const Message& message, Op send_op, Op post_op) {

@@ -85,6 +85,7 @@ class Rules {
   };
   void check_message(const Message& message, Op send_op, Op post_op);
   void check_stray_messages();
+  void check_late_recompute(int node);
 
   // Parts of check_sums.
   struct SumKey {

@@ -108,6 +108,27 @@ TEST(Validate, RejectsSumsInDifferentOrders) {
   EXPECT_THAT(reasons(schedule), ElementsAre(HasSubstr("E313")));
 }
 
+TEST(Validate, ALateRecomputationNamesTheSenderOfItsGradient) {
+  Schedule schedule =
+      lower(make_schedule({.scheme = "1f1b", .depth = 3, .micros = 1}).value(),
+            {.recompute = true, .recompute_late = true});
+  ASSERT_THAT(reasons(schedule), IsEmpty());
+  const auto recompute = [&](int worker) -> Action& {
+    ActionList& list = schedule.actions[worker];
+    return *std::find_if(list.begin(), list.end(), [](const Action& action) {
+      return action.op == Op::kR;
+    });
+  };
+  recompute(1).peer = 0;
+  EXPECT_THAT(reasons(schedule),
+              ElementsAre(HasSubstr("waits for a gradient from the wrong "
+                                    "worker; stage 2 is on worker 2")));
+  recompute(1).peer = 2;
+  recompute(2).peer = 1;
+  EXPECT_THAT(reasons(schedule),
+              ElementsAre(HasSubstr("the last stage gets none")));
+}
+
 TEST(Validate, ChecksTheCapOnlyWhereGiven) {
   const Schedule schedule =
       make_schedule({.scheme = "gpipe", .depth = 2, .micros = 3}).value();

@@ -148,8 +148,7 @@ double hop_time(const Schedule& schedule, const Costs& costs, int pipe,
   if (placement.worker(pipe, lower) == placement.worker(pipe, lower + 1)) {
     return 0;
   }
-  return costs.latency +
-         costs.time_per_byte * costs.stages[lower].boundary_bytes;
+  return costs.latency + link_time(costs, costs.stages[lower].boundary_bytes);
 }
 
 std::vector<double> release_bounds(const Schedule& schedule, const Costs& costs,

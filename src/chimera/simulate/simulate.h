@@ -2,10 +2,11 @@
 // of a step, with makespan, idle time and memory.
 //
 // A worker runs its list in order, and compute occupies it. A message leaves
-// when its send is reached and arrives after latency + bytes * time_per_byte;
-// the second part occupies the directed link, latency does not. A sum starts
+// when its send is reached and arrives after latency + link_time(); the second
+// part occupies the directed link, latency does not. A sum starts
 // when its last member has started it, overlaps compute and occupies the links
-// between its members. docs/simulator.md lists what is not modelled.
+// between its members, or its share of their network cards. docs/simulator.md
+// lists what is not modelled.
 //
 // Complexity: linear in actions (times the logarithm of the workers).
 #pragma once
@@ -58,6 +59,10 @@ struct Simulation {
   // For an asynchronous schedule these are the last two that end before it
   // starts to drain, if there are two. With one step it equals makespan.
   double period = 0;
+  // In an asynchronous schedule: from the start of the last forward that worker
+  // 0 runs before its first backward, when the pipe is full, to the end of the
+  // drain. This is what a clock shows around steps x micros micro-batches.
+  double window = 0;
   // With several steps: the lower bound on the period; see period_bound.h.
   double period_bound = 0;
   std::vector<WorkerStats> workers;  // of one copy

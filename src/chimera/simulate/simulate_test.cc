@@ -291,6 +291,46 @@ TEST(Simulate, SumsWaitForSendsThatBlock) {
   EXPECT_GT(simulation.makespan, 200);
 }
 
+// Two sums that start together: the first ends by its own rate, the second when
+// the card has passed the bytes of both; a single one is not slowed down.
+TEST(Simulate, SumsShareNetworkCards) {
+  const Schedule schedule =
+      make({.scheme = "chimera", .depth = 2, .micros = 2});
+  Costs costs = uniform_costs(schedule, {});
+  costs.sum_time.reset();
+  costs.sums = SumCosts{.time_per_byte = 1, .node_time_per_byte = 0.75};
+  for (StageCosts& stage : costs.stages) stage.gradient_bytes = 4;
+  const Schedule lowered = lower(schedule, {.sync = Sync::kEnd});
+  const Simulation simulation = simulate(lowered, costs);
+  const double compute = 6;
+  std::vector<double> ends;
+  for (const Event& event : simulation.trace.events) {
+    if (event.action.op != Op::kG || event.worker != 0) continue;
+    EXPECT_EQ(event.start, compute);
+    ends.push_back(event.end);
+  }
+  EXPECT_EQ(ends, (std::vector<double>{compute + 4, compute + 6}));
+  EXPECT_EQ(simulation.makespan, compute + 6);
+}
+
+TEST(Simulate, MessagesOccupyTheirLinksWhateverTheirBytes) {
+  const Schedule schedule = make({.scheme = "gpipe", .depth = 2, .micros = 4});
+  Costs costs = uniform_costs(schedule, {.latency = 0.5});
+  costs.time_per_message = 3;  // longer than a forward, so forwards queue
+  const Simulation simulation = simulate(lower(schedule), costs);
+  // The last of four messages leaves at 1 + 3 * 3; then a forward, four
+  // backwards, the last message and its backward.
+  EXPECT_EQ(simulation.makespan, 1 + 4 * 3 + 0.5 + 1 + 2 + 4 * 3 + 0.5 + 2);
+}
+
+TEST(Simulate, TheWindowBeginsWithTheFullPipe) {
+  const Schedule schedule =
+      make({.scheme = "pipedream", .depth = 4, .micros = 1});
+  const Simulation simulation =
+      simulate(lower(schedule), uniform_costs(schedule, {}), {.steps = 8});
+  EXPECT_EQ(simulation.window, simulation.makespan - 3);
+}
+
 TEST(Simulate, CriticalPathAddsUpToTheMakespan) {
   for (const Scheme& scheme : schemes()) {
     const Schedule schedule =

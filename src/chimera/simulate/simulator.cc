@@ -28,6 +28,7 @@ Simulator::Simulator(const Schedule& schedule, const Costs& costs,
       votes_(options.steps),
       groups_of_(schedule.stages()),
       tied_stage_(schedule.workers(), kNone),
+      card_free_at_(schedule.workers(), 0.0),
       recomputed_(index_.cells(), false),
       parts_done_(index_.cells() * options.steps, 0) {
   CHIMERA_CHECK_EQ(static_cast<int>(costs.stages.size()), schedule.stages());
@@ -89,6 +90,7 @@ void Simulator::count_members() {
     if (stages.size() > 1) note_tied(group);
     holders_.push_back(std::move(workers));
     sum_times_.push_back(sum_time(costs_, schedule_, group));
+    card_times_.push_back(card_time(costs_, schedule_, group));
     for (int at = 0; at < options_.steps; ++at) {
       for (size_t micro = 0; micro < sums_per_group_; ++micro) {
         sums_[sum_index(group.id, static_cast<int>(micro), at)].missing =
@@ -255,6 +257,16 @@ double Simulator::period(const std::vector<double>& step_end) const {
   return step_end[last] - step_end[last - 1];
 }
 
+double Simulator::window() const {
+  double begin = 0;
+  for (const Event& event : result_.trace.events) {
+    if (event.worker != 0) continue;
+    if (event.action.op == Op::kF) begin = event.start;
+    if (is_backward(event.action.op)) break;
+  }
+  return result_.makespan - begin;
+}
+
 void Simulator::summarise() {
   std::vector<double> step_end(options_.steps, 0.0);
   for (const Event& event : result_.trace.events) {
@@ -278,6 +290,7 @@ void Simulator::summarise() {
     result_.period_bound = period_bound(
         schedule_, costs_, {.cores = options_.cores, .cap = options_.cap});
   }
+  if (is_asynchronous(schedule_)) result_.window = window();
   if (result_.makespan > 0) {
     // Rounding errors of many additions must not make the ratio negative.
     const double all = schedule_.workers() * result_.makespan;

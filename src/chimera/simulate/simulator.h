@@ -89,6 +89,7 @@ class Simulator {
   [[nodiscard]] bool has_sent(int worker);
   void start_sum(int worker, const Action& action, int step);
   void run_sum(int starter, const Action& action, int step);
+  [[nodiscard]] double share_cards(int group, double start);
   bool start_vote(int worker, const Action& action, int step);
   void finish_vote(Vote& vote, const Action& action, int step);
   bool read_vote(int worker, int step);
@@ -106,6 +107,7 @@ class Simulator {
     return static_cast<size_t>(step) * index_.size() + made;
   }
   void summarise();
+  [[nodiscard]] double window() const;
   [[nodiscard]] double period(const std::vector<double>& step_end) const;
 
   const Schedule& schedule_;
@@ -127,6 +129,8 @@ class Simulator {
   std::vector<int> tied_stage_;              // [worker]; kNone: holds none
   std::vector<std::vector<int>> holders_;    // [group], each worker once
   std::vector<double> sum_times_;            // [group]
+  std::vector<double> card_times_;           // [group]
+  std::vector<double> card_free_at_;         // [worker]
   std::vector<bool> recomputed_;             // [cell]
   std::vector<std::uint8_t> parts_done_;     // [step, cell]
   Simulation result_;

@@ -27,7 +27,7 @@ void Simulator::send(int worker, const Action& action, int step) {
   const int below = forward ? action.stage : action.stage - 1;
   const double bytes =
       costs_.stages[below].boundary_bytes / (forward ? 1 : schedule_.parts);
-  const double occupied = bytes * costs_.time_per_byte;
+  const double occupied = link_time(costs_, bytes);
   WorkerState& state = workers_[worker];
   Ready ready{queue_.now(), state.last_event};
   if (costs_.blocking_sends) ready.after(state.free_at, state.last_event);
@@ -54,9 +54,24 @@ void Simulator::start_sum(int worker, const Action& action, int step) {
   if (--sums_[index].missing == 0) run_sum(worker, action, step);
 }
 
+// When a sum ends that may start at `start` and shares its members' network
+// cards with others. A card serves sums in the order in which they become
+// ready; a sum alone takes its own time, and several that are ready together
+// end when the card has passed all their bytes.
+double Simulator::share_cards(int group, double start) {
+  const std::vector<int>& members = holders_[group];
+  double begin = start;
+  for (const int worker : members) {
+    begin = std::max(begin, card_free_at_[worker]);
+  }
+  const double passed = begin + card_times_[group];
+  for (const int worker : members) card_free_at_[worker] = passed;
+  return std::max(start + sum_times_[group], passed);
+}
+
 // Runs a sum once all members have started it. It occupies the links between
 // them in both directions, and with several copies also a worker's links to its
-// copies.
+// copies; with a limit on network cards, these instead.
 void Simulator::run_sum(int starter, const Action& action, int step) {
   const std::vector<int>& members = holders_[action.group];
   const double time = sum_times_[action.group];
@@ -68,11 +83,13 @@ void Simulator::run_sum(int starter, const Action& action, int step) {
       }
     }
   };
-  const bool occupies = time > 0;
+  const bool has_cards = card_times_[action.group] > 0;
+  const bool occupies = time > 0 && !has_cards;
   if (occupies) {
     each_link([&](Links::Use& link) { ready.after(link.free_at, link.last); });
   }
-  const double end = ready.at + time;
+  const double end =
+      has_cards ? share_cards(action.group, ready.at) : ready.at + time;
   std::int32_t event = kNone;
   for (const int worker : members) {
     event = record(action, worker, step, ready, end);

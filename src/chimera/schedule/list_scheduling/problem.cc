@@ -120,7 +120,7 @@ class Maker {
     for (int stage = 0; stage < layout_.stages(); ++stage) {
       const StageCosts& costs = costs_.stages[stage];
       const double message =
-          costs_.latency + costs_.time_per_byte * costs.boundary_bytes;
+          costs_.latency + link_time(costs_, costs.boundary_bytes);
       const double sum = sum_of(stage);
       dearest = std::max({dearest, costs.forward, costs.input_grad,
                           costs.weight_grad, costs.update, message, sum});
@@ -142,7 +142,7 @@ class Maker {
   [[nodiscard]] Ticks hop(int pipe, int lower) const {
     if (is_near(layout_.placement, pipe, lower)) return 0;
     return ticks(costs_.latency +
-                 costs_.time_per_byte * costs_.stages[lower].boundary_bytes);
+                 link_time(costs_, costs_.stages[lower].boundary_bytes));
   }
 
   void add_slot(int pipe, int stage) {
