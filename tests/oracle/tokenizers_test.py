@@ -219,6 +219,29 @@ class Differences(unittest.TestCase):
                 want.append(about["end_of_document"])
             self.assertEqual(got.tolist(), want, name)
 
+    def test_the_tokenizer_of_the_stories(self):
+        """examples/stories learns what the trainer of tokenizers learns."""
+        scripts = strange_text.ROOT / "examples/stories"
+        stories, output = self.folder / "a.jsonl", self.folder / "a.json"
+        subprocess.run([sys.executable, scripts / "make_stories.py", "-o",
+                        stories, "--megabytes", "0.3"], check=True)
+        subprocess.run([sys.executable, scripts / "train_tokenizer.py", stories,
+                        output], check=True)
+        tokenizer = Tokenizer(models.BPE())
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(
+            add_prefix_space=False)
+        texts = [json.loads(line)["text"] for line in open(stories)]
+        tokenizer.train_from_iterator(texts, trainers.BpeTrainer(
+            vocab_size=1024, special_tokens=[END], show_progress=False,
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+        want = json.loads(tokenizer.to_str())["model"]
+        found = json.loads(output.read_text())["model"]
+        self.assertEqual(found["vocab"], want["vocab"])
+        self.assertEqual(found["merges"], want["merges"])
+        got, _ = self.ids(output, self.jsonl(texts))
+        self.assertEqual(got.tolist(), [
+            i for text in texts for i in [*tokenizer.encode(text).ids, 0]])
+
     def test_gpt2_files(self):
         tokenizer = style("gpt2")
         tokenizer.model.save(str(self.folder))

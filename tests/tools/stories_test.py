@@ -12,8 +12,8 @@ import sys
 import tempfile
 import unittest
 
-SCRIPT = (pathlib.Path(__file__).resolve().parents[2] /
-          "examples/stories/make_stories.py")
+EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples/stories"
+SCRIPT = EXAMPLE / "make_stories.py"
 
 
 def make(name, *flags):
@@ -55,6 +55,28 @@ class Stories(unittest.TestCase):
                                     text))
         stories = text.split("\n\n")[:-1]
         self.assertGreater(len(set(stories)), 0.99 * len(stories))
+
+    def test_every_word_of_them_can_be_a_token(self):
+        """The vocabulary stops growing when each word is one token, and is
+        smaller if asked for."""
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            subprocess.run([sys.executable, SCRIPT, "-o", folder / "a.jsonl"],
+                           check=True)
+            vocabularies = []
+            for size in (300, 5000):
+                subprocess.run(
+                    [sys.executable, EXAMPLE / "train_tokenizer.py",
+                     folder / "a.jsonl", folder / "t.json", "--vocab",
+                     str(size)], check=True)
+                vocabularies.append(json.loads(
+                    (folder / "t.json").read_text())["model"]["vocab"])
+            small, large = vocabularies
+            self.assertEqual(len(small), 300)
+            self.assertEqual(len(large), 768)  # model.vocab of stories.toml
+            self.assertTrue(set(large).issuperset(small))
+            for word in (" girl", " named", "There", " Sam", "."):
+                self.assertIn(word.replace(" ", "\u0120"), large)
 
 
 if __name__ == "__main__":
