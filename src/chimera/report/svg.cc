@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "chimera/report/label.h"
 #include "chimera/report/palette.h"
@@ -33,13 +34,33 @@ std::string group_of_blocks(const Chart& chart, const SvgLayout& layout) {
                      part ? R"( stroke="#ffffff" stroke-width="0.8")" : "");
 }
 
+// The end of the last block or sum in these rows.
+double end_of(std::span<const ChartRow> rows) {
+  double end = 0;
+  const auto note = [&](const Lane& lane) {
+    for (const Event* event : lane) end = std::max(end, event->end);
+  };
+  for (const ChartRow& row : rows) {
+    note(row.blocks);
+    for (const Lane& sums : row.sums) note(sums);
+  }
+  return end;
+}
+
+// Draws the background of all rows. Of two drawings, the shorter one ends with
+// its own last event: after that its workers are done, not idle.
 void draw_idle(const Chart& chart, const SvgLayout& layout, std::string* svg) {
+  const std::span<const ChartRow> rows = chart.rows;
+  const auto gap = static_cast<size_t>(layout.gap_before);
+  const bool has_gap = gap > 0 && gap < rows.size();
+  double right = layout.plot.right;
+  if (has_gap) right = layout.x(end_of(rows.first(gap)));
   *svg += "<g class=\"idle\">\n";
-  for (size_t worker = 0; worker < chart.rows.size(); ++worker) {
+  for (size_t worker = 0; worker < rows.size(); ++worker) {
+    if (has_gap && worker == gap) right = layout.x(end_of(rows.subspan(gap)));
     const double top = layout.row_top(static_cast<int>(worker));
-    append_rect(
-        {layout.plot.left, top, layout.plot.right, top + layout.block_height},
-        hex(kIdle), "", svg);
+    append_rect({layout.plot.left, top, right, top + layout.block_height},
+                hex(kIdle), "", svg);
   }
   *svg += "</g>\n";
 }

@@ -261,13 +261,17 @@ TEST(Svg, AGapPartsTwoDrawings) {
         {.action = {.op = Op::kF, .pipe = 0, .stage = worker, .micro = 0},
          .worker = worker,
          .start = 0,
-         .end = 1});
+         .end = worker < 2 ? 1.0 : 4.0});
   }
   const auto height = [](const std::string& svg) {
     return std::stod(svg.substr(svg.find("height=\"") + 8));
   };
-  EXPECT_GT(height(draw_svg(trace, {.gap_before = 2})),
-            height(draw_svg(trace)));
+  const std::string parted = draw_svg(trace, {.gap_before = 2});
+  EXPECT_GT(height(parted), height(draw_svg(trace)));
+  const std::vector<Rect> idle = rects(parted, "idle");
+  ASSERT_EQ(idle.size(), 4);
+  // The first drawing ends with its own last event.
+  EXPECT_NEAR(4 * idle[1].width, idle[2].width, 0.1);
 }
 
 }  // namespace
