@@ -37,7 +37,7 @@ struct Kind {
   std::int64_t kept = 0;
   int adds_whole = 0;
   int adds_kept = 0;
-  int filler = 0;  // kind of this slot that adds a whole one
+  int filler = 0;  // kind of the slot that adds a whole activation
 };
 
 struct Directed {

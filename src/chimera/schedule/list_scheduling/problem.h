@@ -45,7 +45,7 @@ struct Slot {
   Ticks from_next = 0;
   Ticks tail = 0;         // time of the gradient sum, after the last W
   std::int64_t size = 1;  // room that one activation takes
-  std::int64_t kept = 1;  // part of that room, used between I and W
+  std::int64_t kept = 1;  // room that it still takes between I and W
 };
 
 // The code that stands for (slot, op).

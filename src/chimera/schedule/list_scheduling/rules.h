@@ -16,7 +16,7 @@ enum class RankBy {
   kNumber,      // by number within the pipe
   kDeepest,     // deepest stage first
   kShallowest,  // shallowest stage first
-  kDiagonal,    // a micro-batch counts as much as four workers' stages
+  kDiagonal,    // by micro-batch plus stage / (4 chunks)
 };
 
 // Ranks actions by kind. W actions, oldest first, fill the remaining time.
