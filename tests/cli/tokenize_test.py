@@ -114,6 +114,19 @@ class Tokenize(Base):
         codes, _ = self.refused("tokenize", "--threads", 0)
         self.assertEqual(codes, ["E402", "E402", "E402", "E403"])
 
+    def test_nothing_of_the_users_is_replaced(self):
+        text = self.file("a.jsonl", '{"text": "a"}\n')
+        run = chimera("tokenize", text, "-o", text, "--tokenizer", self.folder)
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertIn("must end in .bin", run.stderr)
+        mine = self.file("corpus.json", '{"format": "mine"}')
+        self.assertIn("E713", self.refused_data(text))
+        self.assertEqual((text.read_text(), mine.read_text()),
+                         ('{"text": "a"}\n', '{"format": "mine"}'))
+        mine.unlink()
+        for _ in range(2):  # its own files are replaced
+            self.tokenize(text)
+
     def test_progress_on_a_terminal(self):
         text = self.file("long.txt", b"a few words\n" * 3_000_000)
         master, slave = pty.openpty()

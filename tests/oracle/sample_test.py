@@ -119,6 +119,8 @@ class Sample(reference.Case):
             (["small", "--prompt", "x"], 2, "token 120 of the prompt"),
             (["small"], 2, "--prompt"),
             (["nowhere", "--prompt", "x"], 3, "no such directory"),
+            (["small/config.json", "--prompt", "x"], 3, "not a file"),
+            ([".", "--prompt", "x"], 3, "neither config.json nor config.toml"),
             (["small", "--top-p", "2", "--tokens", "0"], 2, "--top-p 2"),
         ]:
             with self.subTest(arguments):
@@ -194,6 +196,8 @@ class Export(reference.Case):
         done = run_chimera(*flags)
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("E701", done.stderr)
+        done = run_chimera(*flags, "--tokenizer", folder / "text.txt")
+        self.assertEqual(done.returncode, 3, done.stderr)
         done = run_chimera(*flags, "--tokenizer", folder / "moved.json")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <thread>
@@ -11,6 +12,7 @@
 #include "chimera/base/exit_codes.h"
 #include "chimera/cli/commands.h"
 #include "chimera/console/console.h"
+#include "chimera/tokenizer/corpus/corpus_description.h"
 #include "chimera/tokenizer/corpus/tokenize_corpus.h"
 #include "chimera/tokenizer/open_tokenizer.h"
 
@@ -80,10 +82,33 @@ void require(Values& values, bool given, const char* what) {
                  .hint = "chimera tokenize a.txt -o a.bin --tokenizer gpt2"});
 }
 
+// Refuses a description beside the output that something else has written, and
+// that would be replaced.
+Diagnostics check_description(const std::string& output) {
+  const std::string path = description_path(output);
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return {};
+  const auto description = read_description(output);
+  // A broken one says that it is a description.
+  if (!description || description->has_value()) return {};
+  return {{.kind = DiagnosticKind::kData,
+           .code = "E713",
+           .where = path,
+           .found = "the file",
+           .needed = "would be replaced by the description of " + output,
+           .hint = "choose another name with -o, or move the file away"}};
+}
+
 int TokenizeCommand::run(Values& values) const {
   require(values, !inputs.empty(), "what to tokenize");
   require(values, !output.empty(), "-o");
   require(values, !tokenizer.empty(), "--tokenizer");
+  if (!output.empty() && !output.ends_with(".bin")) {
+    values.refuse({.code = "E403",
+                   .found = "-o " + output,
+                   .needed = "must end in .bin",
+                   .hint = "`train` takes files of other names for text"});
+  }
   const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
   const int num_threads =
       values.integer("--threads", threads).value_or(static_cast<int>(cores));
@@ -98,6 +123,8 @@ int TokenizeCommand::run(Values& values) const {
   if (!opened) return refuse_data(opened.errors());
   const Result<std::vector<InputFile>> files = find_inputs(inputs);
   if (!files) return refuse_data(files.errors());
+  const Diagnostics errors = check_description(output);
+  if (!errors.empty()) return refuse_data(errors);
   const Clock::time_point start = Clock::now();
   ProgressBar bar;
   const Result<CorpusSummary> summary = tokenize_corpus(

@@ -25,14 +25,12 @@ bool is_there(const fs::path& path) {
 }
 
 Diagnostic no_model(const std::string& path, const std::string& found,
-                    const std::string& hint) {
+                    const std::string& needed, const std::string& hint) {
   return {.kind = DiagnosticKind::kData,
           .code = "E528",
           .where = path,
           .found = found,
-          .needed =
-              "must be a run directory with weights/, or a Hugging Face "
-              "directory",
+          .needed = needed,
           .hint = hint};
 }
 
@@ -55,14 +53,17 @@ Result<ModelSource> find_model(const std::string& path) {
   const fs::path folder(path);
   if (is_there(folder / "config.json")) return ModelSource{.weights = path};
   if (!is_there(folder / "config.toml")) {
-    return no_model(path,
-                    is_there(folder) ? "neither config.json nor "
-                                       "config.toml"
-                                     : "no such directory",
-                    "name what `train` or save_pretrained has written");
+    std::error_code ignored;
+    const bool is_folder = fs::is_directory(folder, ignored);
+    return no_model(path, is_folder ? "the directory" : "the model",
+                    is_folder ? "has neither config.json nor config.toml"
+                    : is_there(folder) ? "must be a directory, not a file"
+                                       : "is not there: no such directory",
+                    "name a run directory that `train` has written, or a "
+                    "Hugging Face directory");
   }
   if (!is_there(folder / "weights")) {
-    return no_model(path, "no weights/",
+    return no_model(path, "the run directory", "has no weights/",
                     "it is written when a run ends; state.json says how it "
                     "went");
   }

@@ -104,7 +104,11 @@ Result<std::vector<ExportedFile>> exported_files(const std::string& path) {
     files.push_back({file.name, std::move(text).value()});
   }
   if (!tokenizer) {
-    if (files.empty()) return tokenizer.errors();
+    // What somebody else's directory holds need not be readable here.
+    std::error_code ignored;
+    if (files.empty() || !fs::is_directory(path, ignored)) {
+      return tokenizer.errors();
+    }
     return files;
   }
   const auto is_there = [&](const char* name) {

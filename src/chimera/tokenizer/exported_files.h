@@ -17,8 +17,8 @@ struct ExportedFile {
 // names that AutoTokenizer of transformers looks for. Adds what is missing of
 // a tokenizer_config.json (class and end-of-text token) and a
 // generation_config.json, with which generate() ends at the same token as
-// `chimera sample`. A tokenizer that Chimera cannot read is copied as it is;
-// one that is not there is refused (E701).
+// `chimera sample`. A directory whose tokenizer Chimera cannot read is copied
+// as it is; otherwise, refuses what open_tokenizer refuses.
 [[nodiscard]] Result<std::vector<ExportedFile>> exported_files(
     const std::string& path);
 
