@@ -68,7 +68,7 @@ class Schedule(Base):
 
     def test_every_form_of_every_scheme_is_read_back(self):
         schemes = json.loads(self.ok("schemes", "--format", "json"))["schemes"]
-        self.assertEqual(len(schemes), 18)
+        self.assertEqual(len(schemes), 19)
         for scheme in schemes:
             for form in ("json", "sched", "csv"):
                 for extra in ([], ["--lowered"]):
