@@ -55,8 +55,9 @@ TEST_F(RunDirectoryTest, MetricsThatCannotBeReadAreNotOverwritten) {
   EXPECT_EQ(*read_file(folder_ + "/metrics.jsonl"), "");
 }
 
-// A rank that was stopped wakes up after the others have saved the run without
-// it. It took only their "failed" for an end, and wrote "running".
+// A stopped rank may wake up after the others have saved the run without it. It
+// must accept their "saved" as the end as well as "failed"; it used to
+// overwrite "saved" with "running".
 TEST_F(RunDirectoryTest, WhatOtherRanksHaveWrittenEndsTheRun) {
   const RunDirectory directory =
       std::move(RunDirectory::create(folder_, {})).value();
