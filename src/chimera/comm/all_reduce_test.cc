@@ -1,4 +1,5 @@
-// The rounds of all members, played in one process, against the tree.
+// Plays the rounds of all members in one process and compares the sums with
+// those of the tree.
 #include "chimera/comm/all_reduce.h"
 
 #include <gtest/gtest.h>

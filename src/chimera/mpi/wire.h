@@ -39,8 +39,8 @@ class Wire {
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
 
-  // Receives `into`, and advance() then calls `done`. REQUIRES: the bytes stay
-  // in place until then.
+  // Receives a message into these bytes; advance() then calls `done`. REQUIRES:
+  // the bytes stay in place until then.
   void receive(const MpiAddress& from, std::span<std::byte> into, Done done);
   // `link` is the rank of the receiver in the world, whose link the message
   // occupies; kLatencyOnly if it is too small to occupy a link, kNoLink if it

@@ -65,7 +65,7 @@ class Replay {
   std::vector<Ticks> slot_end_;            // [slot] of its last W
   std::vector<int> waiting_;               // workers that may continue
   std::vector<bool> is_waiting_;           // [worker]
-  double starts_ = 0;                      // sum over F and I
+  double starts_ = 0;                      // of all F and I, added up
   Ticks span_ = kNever;
 };
 
