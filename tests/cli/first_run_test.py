@@ -115,7 +115,7 @@ class Calibrate(Base):
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertIn("before training, give train.steps, train.lr, data.path "
                       f"in {planned}", run.stderr)
-        self.assertIn("#   add steps = 1000 below [train]\n",
+        self.assertIn("#   set steps = 1000 below [train]\n",
                       planned.read_text())
         run = self.chimera("calibrate", "-c", planned, "--micro-batches", 1)
         self.assertEqual(run.returncode, 0, run.stderr)

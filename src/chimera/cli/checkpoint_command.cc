@@ -99,8 +99,8 @@ int CheckpointCommand::run(Values& values, bool verify) const {
 }  // namespace
 
 void add_checkpoint_command(Command& program) {
-  Command& command =
-      program.add_command("checkpoint", "list or verify what a run has saved");
+  Command& command = program.add_command(
+      "checkpoint", "List or verify the checkpoints of a run");
   command.set_footer(
       "RUN_DIR/checkpoints holds the newest run.keep checkpoints. `train\n"
       "--resume` continues from the newest valid one, under any layout. Exit\n"
@@ -112,8 +112,8 @@ void add_checkpoint_command(Command& program) {
     auto state = std::make_shared<CheckpointCommand>();
     Command& verb = command.add_command(
         verify ? "verify" : "list",
-        verify ? "read every byte and compare its hash"
-               : "steps, sizes, and whether each is complete");
+        verify ? "Read every byte and compare its hash"
+               : "List steps, sizes, and whether each is complete");
     verb.add_value("run_dir", state->run_dir, "what `train` has written",
                    "RUN_DIR");
     verb.add_value("--format", state->format, "text (default) or json", "F");

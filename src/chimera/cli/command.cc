@@ -1,5 +1,7 @@
 #include "chimera/cli/command.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
@@ -7,6 +9,7 @@
 
 #include "chimera/base/exit_codes.h"
 #include "chimera/base/text.h"
+#include "chimera/config/keys.h"
 #include "chimera/console/console.h"
 
 namespace chimera {
@@ -178,14 +181,24 @@ bool Command::has_choice(const std::string& flag,
              found->second.end();
 }
 
+std::string Command::hint_for(const std::string& flag) const {
+  // A key of the run.toml: --micro-batch is schedule.micro_batch.
+  std::string key = flag.substr(std::min<std::size_t>(2, flag.size()));
+  std::replace(key.begin(), key.end(), '-', '_');
+  const std::vector<std::string> sections = sections_with(key);
+  if (app_->get_option_no_throw("--set") != nullptr && !sections.empty()) {
+    return fmt::format("did you mean --set {}.{}=VALUE?", sections[0], key);
+  }
+  const std::string near = nearest_name(flag, flags());
+  return near.empty() ? "see chimera help " + name()
+                      : "did you mean " + near + "?";
+}
+
 void Command::refuse_flag(const std::string& flag) {
-  const std::string near =
-      nearest_name(flag.substr(0, flag.find('=')), flags());
   mistakes_.push_back({.code = "E401",
                        .found = shown(flag),
                        .needed = "is not a flag of chimera " + name(),
-                       .hint = near.empty() ? "see chimera help " + name()
-                                            : "did you mean " + near + "?"});
+                       .hint = hint_for(flag.substr(0, flag.find('=')))});
 }
 
 void Command::refuse_extra_words(Values& values) const {

@@ -76,6 +76,8 @@ class Command {
   [[nodiscard]] bool has_choice(const std::string& flag,
                                 const std::string& word) const;
   void refuse_flag(const std::string& flag);
+  // What the user may have meant by a flag that this command lacks.
+  [[nodiscard]] std::string hint_for(const std::string& flag) const;
   void refuse_extra_words(Values& values) const;
 
   std::shared_ptr<CLI::App> app_;

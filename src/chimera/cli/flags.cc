@@ -14,7 +14,8 @@ namespace {
 
 const char* kLayout = "Layout";
 const char* kLowering = "Lowering";
-const char* kTimes = "Times (of one D-th of the model; a chunk takes 1/chunks)";
+const char* kTimes =
+    "Times (in any unit, of one D-th of the model; a chunk takes 1/chunks)";
 
 }  // namespace
 
@@ -27,9 +28,10 @@ void ScheduleFlags::add_to(Command& command) {
                     kLayout);
   command.add_value("--micros", micros, "micro-batches a step (N)", "N",
                     kLayout);
-  command.add_value("--pipes", pipes,
-                    "pipes over the same workers (chimera, planned: 2f)", "P",
-                    kLayout);
+  command.add_value(
+      "--pipes", pipes,
+      "pipes over the same workers (chimera: 2, 4, ...; default 2)", "P",
+      kLayout);
   command.add_value(
       "--scale", scale,
       "how chimera goes beyond N = D: direct (default), doubling, halving",

@@ -181,10 +181,11 @@ void add_init_command(Command& program) {
   const auto self = std::make_shared<InitCommand>();
   Command& command = program.add_command(
       "init", "Write a SLURM batch script that trains a run.toml");
-  command.add_value("what", self->what, "slurm", "slurm");
-  command.add_value("-c,--config", self->config, "the run.toml", "FILE");
+  command.add_value("what", self->what, "what to write: slurm", "slurm");
+  command.add_value("-c,--config", self->config, "the run.toml; needed",
+                    "FILE");
   command.add_values("--set", self->overrides,
-                     "another value for a key of it; may be given often",
+                     "change a key of the run.toml; may be repeated",
                      "SECTION.KEY=VALUE");
   command.add_value("--nodes", self->nodes,
                     "number of nodes for the workers (default 1)", "K");
@@ -205,8 +206,8 @@ void add_init_command(Command& program) {
       "One process is started for each of the width x depth workers. They go\n"
       "to one node unless --nodes is given, which has to divide them evenly.\n"
       "A worker gets train.threads processors, or 1. Relative paths in the\n"
-      "run.toml start where this command was called. docs/cluster.md has "
-      "more.\n"
+      "run.toml start at its folder, those of --set where this command was\n"
+      "called. docs/cluster.md has more.\n"
       "\nExamples:\n"
       "  chimera init slurm -c run.toml --nodes 2 --time 04:00:00 -o job.sh\n"
       "  sbatch job.sh\n"

@@ -27,7 +27,7 @@ int run(int argc, char** argv) {
       "  chimera plan --model gpt2-64 --workers 512 --batch 512 --memory 16GB\n"
       "  chimera train -c examples/gpt2_tiny.toml        train a model\n"
       "  chimera report runs/a -o report.html            look at a run\n"
-      "  chimera sample runs/a --prompt \"Once\"          generate text\n"
+      "  chimera sample runs/a --prompt \"Once\"           generate text\n"
       "\nExit codes: 0 done, 1 verify found a difference, 2 usage, config or\n"
       "schedule, 3 data, 4 checkpoint, 5 worker lost, 6 time-out, 7 not a\n"
       "number, 8 disk, 9 memory, 70 our bug, 75 saved: start me again, 130\n"

@@ -175,11 +175,11 @@ void add_plan_command(Command& program) {
   Command& command = program.add_command(
       "plan", "Find the fastest layout for a model, workers and memory");
   command.add_value("--model", self->model,
-                    "a run.toml, or a preset such as gpt2-64", "MODEL");
+                    "a run.toml, or a preset such as gpt2-64; needed", "MODEL");
   command.add_value("--workers", self->workers,
-                    "workers in all (width x depth)", "P");
-  command.add_value("--batch", self->batch, "samples of a step, of all copies",
-                    "G");
+                    "workers in all (width x depth); needed", "P");
+  command.add_value("--batch", self->batch,
+                    "samples of a step, of all copies; needed", "G");
   command.add_value(
       "--memory", self->memory,
       "of a worker: 16GB, 15GiB, 800MB or bytes (default: the profile's)",

@@ -56,9 +56,7 @@ int ReportCommand::run(Values& values) const {
 
 void add_report_command(Command& program) {
   Command& command = program.add_command(
-      "report",
-      "one HTML page of a run, or of several side by side\n"
-      "  chimera watch runs/a                        the same page, live");
+      "report", "Make one HTML page of a run, or of several side by side");
   auto state = std::make_shared<ReportCommand>();
   command.add_values("run_dir", state->run_dirs, "what `train` has written",
                      "RUN_DIR...");

@@ -26,9 +26,10 @@ Command& add_run_command(Command& program, const char* name, const char* help,
 }
 
 void add_config_flags(Command& command, RunRequest& request) {
-  command.add_value("-c,--config", request.config, "the run.toml", "FILE");
+  command.add_value("-c,--config", request.config, "the run.toml; needed",
+                    "FILE");
   command.add_values("--set", request.overrides,
-                     "another value for a key of it; may be given often",
+                     "change a key of the run.toml; may be repeated",
                      "SECTION.KEY=VALUE");
 }
 
@@ -46,8 +47,9 @@ void add_model_flags(Command& command, RunRequest& request) {
 
 void add_train_command(Command& program) {
   auto request = std::make_shared<RunRequest>();
-  Command& command = add_run_command(
-      program, "train", "train as a run.toml says", &RunModule::train, request);
+  Command& command =
+      add_run_command(program, "train", "Train a model as a run.toml describes",
+                      &RunModule::train, request);
   add_config_flags(command, *request);
   command.add_value("--run-dir", request->run_dir,
                     "where to write (default run.dir, else runs/<time>)",
@@ -93,7 +95,7 @@ void add_verify_command(Command& program) {
   auto request = std::make_shared<RunRequest>();
   Command& command =
       add_run_command(program, "verify",
-                      "prove that a layout trains exactly as the unsplit model",
+                      "Prove that a layout trains exactly as the unsplit model",
                       &RunModule::verify, request);
   add_config_flags(command, *request);
   command.add_value("--steps", request->steps, "steps to compare (default 3)",
@@ -111,12 +113,12 @@ void add_verify_command(Command& program) {
 void add_export_command(Command& program) {
   auto request = std::make_shared<RunRequest>();
   Command& command = add_run_command(program, "export",
-                                     "write a run's weights for Hugging Face",
+                                     "Write a run's weights for Hugging Face",
                                      &RunModule::export_weights, request);
   command.add_value("run_dir", request->run_dir, "what `train` has written",
                     "RUN_DIR");
-  command.add_value("-o,--output", request->output, "a directory to be made",
-                    "HF_DIR");
+  command.add_value("-o,--output", request->output,
+                    "the directory to create; needed", "HF_DIR");
   add_tokenizer_flag(command, *request);
   command.set_footer(
       "transformers reads it: from_pretrained(HF_DIR) of GPT2LMHeadModel,\n"
@@ -129,7 +131,7 @@ void add_export_command(Command& program) {
 void add_sample_command(Command& program) {
   auto request = std::make_shared<RunRequest>();
   Command& command = add_run_command(
-      program, "sample", "generate text with a trained GPT-2 or Llama",
+      program, "sample", "Generate text with a trained GPT-2 or Llama",
       &RunModule::sample, request);
   command.add_value("model", request->run_dir,
                     "what `train` has written, or a Hugging Face directory",
@@ -165,12 +167,13 @@ void add_sample_command(Command& program) {
 void add_eval_command(Command& program) {
   auto request = std::make_shared<RunRequest>();
   Command& command = add_run_command(
-      program, "eval", "compute the loss of a trained model on a file",
+      program, "eval", "Compute the loss of a trained model on a file",
       &RunModule::eval, request);
   command.add_value("model", request->run_dir,
                     "what `train` has written, or a Hugging Face directory",
                     "RUN_DIR|HF_DIR");
-  command.add_value("--data", request->data, "as data.path: docs/data.md",
+  command.add_value("--data", request->data,
+                    "text, JSONL or .bin, as data.path (docs/data.md); needed",
                     "FILE");
   command.add_value("--seq", request->seq,
                     "tokens of a sample (default: the run's, or what the "
@@ -191,7 +194,7 @@ void add_calibrate_command(Command& program) {
   auto request = std::make_shared<RunRequest>();
   Command& command =
       add_run_command(program, "calibrate",
-                      "measure a model on this machine, for plan and simulate",
+                      "Measure a model on this machine, for plan and simulate",
                       &RunModule::calibrate, request);
   add_config_flags(command, *request);
   command.add_value("-o,--output", request->output,
@@ -215,9 +218,16 @@ void add_calibrate_command(Command& program) {
 }
 
 void add_doctor_command(Command& program) {
-  add_run_command(program, "doctor",
-                  "try out what this machine and build can do",
-                  &RunModule::doctor, std::make_shared<RunRequest>());
+  Command& command = add_run_command(
+      program, "doctor", "Try out what this machine and build can do",
+      &RunModule::doctor, std::make_shared<RunRequest>());
+  command.set_footer(
+      "Prints versions, cores, memory, the speed of matrix products and the\n"
+      "transports, then tries libtorch, a pipeline of four workers, and "
+      "writing\n"
+      "in this directory. Exit code 0 if all of it works.\n"
+      "\nExample:\n"
+      "  chimera doctor");
 }
 
 }  // namespace chimera

@@ -65,7 +65,7 @@ std::string command(const SlurmJob& job) {
 
 std::string slurm_script(const SlurmJob& job) {
   return header(job) + "set -eu\n\n" +
-         "# Where the relative paths of the run.toml start.\ncd " +
+         "# Where relative paths of --set start.\ncd " +
          shell_word(job.folder) + "\n\n" +
          "# A directory of its own for each job; a restart goes on in it.\n"
          "run_dir=" +

@@ -14,7 +14,7 @@ struct SlurmJob {
   std::string title;    // one line: what the job runs
   std::string program;  // absolute path of chimera
   std::string config;   // absolute path of the run.toml
-  std::string folder;   // base of relative paths in the run.toml
+  std::string folder;   // where relative paths of --set start
   std::string run_dir;  // the job's id is appended
   std::vector<std::string> overrides = {};  // values of --set
   int nodes = 1;

@@ -140,11 +140,12 @@ int WatchCommand::run(Values& values) const {
 
 void add_watch_command(Command& program) {
   Command& command = program.add_command(
-      "watch", "the page of a run, live, in this machine's browser");
+      "watch", "Serve the page of a run, live, to this machine's browser");
   auto state = std::make_shared<WatchCommand>();
   command.add_value("run_dir", state->run_dir, "what `train` writes",
                     "RUN_DIR");
-  command.add_value("--port", state->port, "default: any free one", "P");
+  command.add_value("--port", state->port,
+                    "port to listen on (default: any free one)", "P");
   command.add_value("--host", state->host,
                     "listen on this address instead of 127.0.0.1; the URL then "
                     "holds a token that readers need",

@@ -96,7 +96,7 @@ Diagnostic missing_key(std::string_view name) {
           .where = "",
           .found = std::string(name),
           .needed = "is missing",
-          .hint = fmt::format("add {} = {} below [{}]{}", key.name,
+          .hint = fmt::format("set {} = {} below [{}]{}", key.name,
                               example_of(name), key.section,
                               is_shape ? ", or a preset" : "")};
 }

@@ -317,23 +317,23 @@ TEST(ParseErrors, MissingKeys) {
   EXPECT_THAT(
       errors("[model]\nkind = \"gpt2\"\nhidden = 8\n[schedule]\nmicros = 2\n"),
       ElementsAre("E020] run.toml: model.layers is missing; "
-                  "hint: add layers = ... below [model], or a preset",
+                  "hint: set layers = ... below [model], or a preset",
                   "E020] run.toml: model.heads is missing; "
-                  "hint: add heads = ... below [model], or a preset",
+                  "hint: set heads = ... below [model], or a preset",
                   "E020] run.toml: model.vocab is missing; "
-                  "hint: add vocab = ... below [model], or a preset",
+                  "hint: set vocab = ... below [model], or a preset",
                   "E020] run.toml: model.seq is missing; "
-                  "hint: add seq = ... below [model], or a preset",
+                  "hint: set seq = ... below [model], or a preset",
                   "E020] run.toml: schedule.depth is missing; hint: "
-                  "add depth = 4 below [schedule]",
+                  "set depth = 4 below [schedule]",
                   "E020] run.toml: schedule.micro_batch is missing; hint: "
-                  "add micro_batch = 1 below [schedule]"));
+                  "set micro_batch = 1 below [schedule]"));
 }
 
 TEST(ParseErrors, AnEmptyFileLacksAModel) {
   EXPECT_THAT(errors(""),
               ElementsAre("E020] run.toml: model.kind is missing; hint: "
-                          "add kind = ... below [model], or a "
+                          "set kind = ... below [model], or a "
                           "preset"));
 }
 
@@ -342,7 +342,7 @@ TEST(ParseErrors, EmulatedKeysAreMissing) {
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_EQ(lines[0],
             "E020] run.toml: model.forward_ms is missing; "
-            "hint: add forward_ms = ... below [model]");
+            "hint: set forward_ms = ... below [model]");
 }
 
 TEST(ParseErrors, ForTrainingInOneListWithTheRest) {
@@ -364,7 +364,7 @@ TEST(ParseErrors, AnEmptyPathIsNoPath) {
           {"schedule.depth=2", "schedule.micros=2", "schedule.micro_batch=1",
            "train.steps=1", "train.lr=1"})),
       ElementsAre("E020] run.toml:4: data.path is missing; hint: "
-                  "add path = \"a.txt\" below [data]"));
+                  "set path = \"a.txt\" below [data]"));
 }
 
 TEST(ParseErrors, AnUnknownKindIsNotAskedForARate) {

@@ -298,11 +298,11 @@ TEST(Parse, TrainingNeedsMoreThanASoundConfig) {
   const RunConfig config = parsed(kSmall);
   EXPECT_EQ(text_of(check_for_training(config, "run.toml")),
             "error[E020] run.toml: train.steps is missing; "
-            "hint: add steps = 1000 below [train]\n"
+            "hint: set steps = 1000 below [train]\n"
             "error[E020] run.toml: train.lr is missing; "
-            "hint: add lr = 3e-4 below [train]\n"
+            "hint: set lr = 3e-4 below [train]\n"
             "error[E020] run.toml: data.path is missing; "
-            "hint: add path = \"a.txt\" below [data]\n");
+            "hint: set path = \"a.txt\" below [data]\n");
   EXPECT_TRUE(check_for_training(parsed(kSmall, {"train.steps=1", "train.lr=1",
                                                  "data.path=x.txt"}))
                   .empty());
