@@ -63,6 +63,11 @@ class Killer(runs.Runs):
             return None
         self.assertEqual((state["state"], state["exit"]), ("saved", 75), said)
         self.assertEqual(self.steps(name), [state["step"]], said)
+        # Told once, for the page of the run.
+        faults = [event["text"] for event in self.events(name)
+                  if event["kind"] == "fault"]
+        self.assertEqual(len(faults), 1, faults)
+        self.assertIn(f"rank {rank} (", faults[0])
         # At least the last step that any rank has reported.
         self.assertGreaterEqual(state["step"],
                                 max(m[0] for m in self.losses(name)), said)

@@ -124,6 +124,10 @@ class Runs(unittest.TestCase):
     def state(self, name):
         return json.loads((self.folder / name / "state.json").read_text())
 
+    def events(self, name):
+        lines = (self.folder / name / "events.jsonl").read_text().splitlines()
+        return [json.loads(line) for line in lines]
+
     def steps(self, name):
         """The steps of the checkpoints, ascending."""
         folder = self.folder / name / "checkpoints"

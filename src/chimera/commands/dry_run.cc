@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <numeric>
@@ -13,8 +14,8 @@
 #include "chimera/console/console.h"
 #include "chimera/exec/program.h"
 #include "chimera/exec/run_threads.h"
-#include "chimera/plan/builtin_profiles.h"
 #include "chimera/plan/forecast.h"
+#include "chimera/plan/own_layers.h"
 #include "chimera/plan/run_schedule.h"
 #include "chimera/run/cores.h"
 #include "chimera/run/host_memory.h"
@@ -25,6 +26,7 @@
 #include "chimera/run/setup_here.h"
 #include "chimera/simulate/simulate.h"
 #include "chimera/train/calibrate.h"
+#include "chimera/train/peak_flops.h"
 #include "chimera/train/saving.h"
 
 namespace chimera {
@@ -59,6 +61,17 @@ std::optional<Profile> measure(const RunSetup& setup) {
   return profile;
 }
 
+// Empty if the machine is quiet enough to be measured.
+std::string load_text() {
+  double load = 0;
+  const int cores = usable_cores();
+  if (getloadavg(&load, 1) != 1 || load < cores) return "";
+  return fmt::format(
+      "            other programs keep this machine busy (load {:.1f} on {} "
+      "cores): alone the step takes less\n",
+      load, cores);
+}
+
 // `profile`: the measurement, if there was one.
 std::string speed_text(const RunSetup& setup,
                        const std::optional<Profile>& profile) {
@@ -85,9 +98,11 @@ std::string speed_text(const RunSetup& setup,
     const double tokens = static_cast<double>(setup.global_batch()) *
                           setup.model.details.shape.seq;
     const double peak = measure_peak_flops();
+    const double mfu = flops_per_step(setup) / step_s / peak;
     text += fmt::format("            {:.0f} tokens/s, MFU {:.1f} %\n",
-                        tokens / step_s,
-                        100 * flops_per_step(setup) / step_s / peak);
+                        tokens / step_s, 100 * mfu);
+    if (mfu > 1) text += fmt::format("            {}\n", explain_mfu(mfu));
+    text += load_text();
   }
   const int left = *setup.config.train.steps - setup.start.step;
   return text + fmt::format("time        {} for {} steps\n",
@@ -97,9 +112,9 @@ std::string speed_text(const RunSetup& setup,
 std::string memory_text(const RunSetup& setup,
                         const std::optional<Profile>& profile) {
   if (setup.is_emulated()) return "";
-  const std::vector<double> bytes =
-      run_bytes(setup.config, profile ? *profile : *builtin_profile("p100"),
-                setup.schedule);
+  const std::vector<double> bytes = run_bytes(
+      setup.config, profile ? *profile : own_layers(setup.config.model),
+      setup.schedule);
   const auto [least, most] = std::minmax_element(bytes.begin(), bytes.end());
   return fmt::format(
       "memory      {:.2f} to {:.2f} MB of tensors on a worker, {:.2f} GB on "

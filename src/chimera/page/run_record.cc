@@ -7,9 +7,9 @@
 
 #include "chimera/base/files.h"
 #include "chimera/config/parse.h"
-#include "chimera/plan/builtin_profiles.h"
+#include "chimera/plan/forecast.h"
+#include "chimera/plan/own_layers.h"
 #include "chimera/plan/run_schedule.h"
-#include "chimera/plan/staged_model.h"
 #include "chimera/schedule/forms.h"
 #include "chimera/schedule/validate.h"
 #include "chimera/simulate/simulate.h"
@@ -123,32 +123,16 @@ class RunReading {
            fits(times.weight_grad_ms);
   }
 
-  // Activation bytes are estimated, because a run keeps no profile.
   void predict_bytes() {
     if (!has_shape()) return;
     const RunConfig& config = *record_.config;
-    const Schedule& schedule = *record_.schedule;
-    const ModelShape shape = shape_of(config.model);
-    const std::optional<Profile> profile = builtin_profile("p100");
-    const int layers = shape.layers + 2;
-    if (!profile || schedule.stages() > layers) return;
+    const int layers = num_layers(shape_of(config.model));
     const std::vector<int>& cut = config.schedule.cut;
-    const bool is_cut = static_cast<int>(cut.size()) == schedule.stages() &&
-                        cut.back() < layers;
-    const StagedModel staged = staged_model(
-        shape, *profile,
-        {.stages = schedule.stages(),
-         .micro_batch = *config.schedule.micro_batch,
-         .parts = schedule.parts,
-         .optimizer = config.train.optimizer,
-         .momentum = config.train.momentum,
-         .cut = is_cut ? cut : default_cut(shape, schedule.stages())});
-    record_.predicted_bytes = worker_bytes(
-        schedule, staged,
-        {.recompute = config.schedule.recompute,
-         .shard_update = config.train.shard_update,
-         .has_receive_buffers = config.run.transport == TransportKind::kMpi,
-         .saves = config.run.save_every > 0});
+    // The files may be of different runs.
+    if (record_.schedule->stages() > layers) return;
+    if (!cut.empty() && cut.back() >= layers) return;
+    record_.predicted_bytes =
+        run_memory(config, own_layers(config.model), *record_.schedule);
   }
 
   void read_timelines() {

@@ -19,10 +19,12 @@ std::optional<Profile> builtin_profile(std::string_view name) {
   return std::nullopt;
 }
 
+// Float32 without tensor cores, as NVIDIA publishes it: CUDA cores x 2 (a fused
+// multiply-add) x boost clock. docs/planning.md names the sources.
 std::optional<double> builtin_peak_flops(std::string_view name) {
-  if (name == "p100") return 9.3e12;   // PCIe, 16 GB
-  if (name == "v100") return 15.7e12;  // SXM2
-  if (name == "rtx3090") return 35.6e12;
+  if (name == "p100") return 9.3e12;      // PCIe: 3584 x 2 x 1.303 GHz
+  if (name == "v100") return 15.7e12;     // SXM2: 5120 x 2 x 1.53 GHz
+  if (name == "rtx3090") return 35.6e12;  // 10496 x 2 x 1.695 GHz
   return std::nullopt;
 }
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "chimera/plan/memory_model.h"
-
 namespace chimera {
 namespace {
 
@@ -38,15 +36,21 @@ StagedModel staged_run(const RunConfig& config, const Profile& profile,
        .cut = is_cut ? cut : default_cut(shape, schedule.stages())});
 }
 
+std::vector<WorkerBytes> run_memory(const RunConfig& config,
+                                    const Profile& profile,
+                                    const Schedule& lowered) {
+  return worker_bytes(
+      lowered, staged_run(config, profile, lowered),
+      {.recompute = recomputes(lowered),
+       .shard_update = config.train.shard_update,
+       .has_receive_buffers = config.run.transport == TransportKind::kMpi,
+       .saves = config.run.save_every > 0});
+}
+
 std::vector<double> run_bytes(const RunConfig& config, const Profile& profile,
                               const Schedule& lowered) {
   std::vector<double> peaks;
-  for (const WorkerBytes& bytes : worker_bytes(
-           lowered, staged_run(config, profile, lowered),
-           {.recompute = recomputes(lowered),
-           .shard_update = config.train.shard_update,
-           .has_receive_buffers = config.run.transport == TransportKind::kMpi,
-           .saves = config.run.save_every > 0})) {
+  for (const WorkerBytes& bytes : run_memory(config, profile, lowered)) {
     peaks.push_back(bytes.total());
   }
   return peaks;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "chimera/config/run_config.h"
+#include "chimera/plan/memory_model.h"
 #include "chimera/plan/profile.h"
 #include "chimera/plan/staged_model.h"
 #include "chimera/schedule/schedule.h"
@@ -17,7 +18,12 @@ namespace chimera {
                                      const Profile& profile,
                                      const Schedule& schedule);
 
-// [worker] of one copy: peak bytes. REQUIRES: as staged_run.
+// [worker] of one copy: bytes at its peak. REQUIRES: as staged_run.
+[[nodiscard]] std::vector<WorkerBytes> run_memory(const RunConfig& config,
+                                                  const Profile& profile,
+                                                  const Schedule& lowered);
+
+// The totals of run_memory().
 [[nodiscard]] std::vector<double> run_bytes(const RunConfig& config,
                                             const Profile& profile,
                                             const Schedule& lowered);

@@ -4,17 +4,16 @@
 
 #include <numeric>
 
-#include "chimera/plan/builtin_profiles.h"
 #include "chimera/plan/forecast.h"
+#include "chimera/plan/own_layers.h"
 
 namespace chimera {
 
 double predicted_bytes(const RunSetup& setup) {
   const ModelConfig& model = setup.config.model;
   if (setup.is_emulated() || !model.layers || !model.vocab) return 0;
-  // The profile does not matter: tensors have the same size on every machine.
   const std::vector<double> workers =
-      run_bytes(setup.config, *builtin_profile("p100"), setup.schedule);
+      run_bytes(setup.config, own_layers(model), setup.schedule);
   return setup.schedule.width *
          std::accumulate(workers.begin(), workers.end(), 0.0);
 }

@@ -52,7 +52,7 @@ ExitCode train_here(RunWriter& writer, const RunSetup& setup, Flights& flights,
     const Failure failure = current_failure();
     observer.say("error: " + failure.text + "\n");
     flights.write(setup.config.run.dir, {}, failure.text);
-    writer.fail(failure.code());
+    writer.fail(failure.code(), failure.text);
     return failure.code();
   }
 }
@@ -130,11 +130,17 @@ std::string describe(const RunStart& start) {
   for (const std::string& notice : setup.notices) {
     text += "note: " + notice + "\n";
   }
-  text += fmt::format("{}: {} workers", schedule.scheme, schedule.workers());
+  const auto count = [](int number, const char* what) {
+    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+  };
+  text += schedule.scheme + ": " + count(schedule.workers(), "worker");
   if (schedule.width > 1) text += fmt::format(" x {} copies", schedule.width);
-  text += fmt::format(" as {}, {} pipes, {} stages, {} micro-batches of {}",
-                      start.ranks, schedule.pipes(), schedule.stages(),
-                      schedule.micros, *setup.config.schedule.micro_batch);
+  text += fmt::format(
+      " as {}, {}, {}, {} of {}", start.ranks, count(schedule.pipes(), "pipe"),
+      count(schedule.stages(), "stage"),
+      schedule.micros == 1 ? "1 micro-batch"
+                           : fmt::format("{} micro-batches", schedule.micros),
+      *setup.config.schedule.micro_batch);
   if (setup.is_emulated()) {
     text += ", emulated\n";
   } else if (setup.has_own_model()) {
@@ -143,8 +149,8 @@ std::string describe(const RunStart& start) {
                         fmt::join(setup.cut, " "));
   } else {
     text += fmt::format(
-        "\n{}: {} layers, {} parameters, cut at {}\ndata: {}, {} samples of {} "
-        "tokens\n",
+        "\n{}: {} layers with embeddings and head, {} parameters, cut at {}\n"
+        "data: {}, {} samples of {} tokens\n",
         name_of(setup.model.details.shape.kind), setup.model.layers.size(),
         parameter_count(setup.model), fmt::join(setup.cut, " "),
         fmt::join(setup.config.data.path, " "), setup.data->num_samples(),

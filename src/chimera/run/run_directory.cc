@@ -103,6 +103,13 @@ void write_state(const std::string& path, const RunState& state) {
                   json_string(state.state), state.step, state.exit_code));
 }
 
+void add_event(const std::string& path, int step, const std::string& kind,
+               const std::string& text) {
+  AppendFile(path + "/events.jsonl")
+      .append(fmt::format("{{\"step\":{},\"kind\":{},\"text\":{}}}\n", step,
+                          json_string(kind), json_string(text)));
+}
+
 Result<RunDirectory> RunDirectory::create(const std::string& path,
                                           const RunConfig& config) {
   // Checked before anything is created, and again under the lock.
@@ -146,13 +153,6 @@ void RunDirectory::add_metrics(const StepReport& report) {
   unwritten_metrics_ += line + "}\n";
   metrics_.append(unwritten_metrics_);
   unwritten_metrics_.clear();
-}
-
-void RunDirectory::add_event(int step, const std::string& kind,
-                             const std::string& text) const {
-  AppendFile(file("events.jsonl"))
-      .append(fmt::format("{{\"step\":{},\"kind\":{},\"text\":{}}}\n", step,
-                          json_string(kind), json_string(text)));
 }
 
 bool RunDirectory::was_ended() const {

@@ -35,6 +35,12 @@ struct RunState {
 // Writes state.json into the run directory `path`. Throws IoError.
 void write_state(const std::string& path, const RunState& state);
 
+// Appends a line to events.jsonl in the run directory `path`. `kind` is save,
+// resume, replan, warning or fault. May be called on any thread. Throws
+// IoError.
+void add_event(const std::string& path, int step, const std::string& kind,
+               const std::string& text);
+
 // Writes `weights`, one tensor at a time, into the directory `path`. REQUIRES:
 // `path` is missing or empty. Throws IoError.
 void write_weights(const std::string& path, const HfShape& shape,
@@ -62,10 +68,10 @@ class RunDirectory {
   // Throw IoError. Metrics that could not be written are written by the next
   // call that can.
   void add_metrics(const StepReport& report);
-  // A line of events.jsonl. `kind` is save, resume, replan, warning or fault.
-  // May be called on any thread.
   void add_event(int step, const std::string& kind,
-                 const std::string& text) const;
+                 const std::string& text) const {
+    chimera::add_event(path(), step, kind, text);
+  }
   void write_state(const std::string& state, int step, int exit_code) const {
     chimera::write_state(path(), {state, step, exit_code});
   }

@@ -20,6 +20,7 @@
 #include "chimera/run/timeline.h"
 #include "chimera/schedule/forms.h"
 #include "chimera/trace/chrome.h"
+#include "chimera/train/peak_flops.h"
 #include "chimera/train/saving.h"
 
 namespace chimera {
@@ -86,7 +87,9 @@ void RunWriter::start() {
   write_file(directory().file("machine.json"), machine_json(options_.start));
   steps_ = setup().start.step;
   if (!options_.start.resumed.empty()) {
-    note("resume", std::string(trim(options_.start.resumed)));
+    std::string text = options_.start.resumed;
+    while (text.ends_with('\n')) text.pop_back();
+    note("resume", text);
   }
   if (setup().config.run.tensorboard) try_to([&] { open_tensorboard(); });
   check_space();
@@ -179,6 +182,10 @@ void RunWriter::on_step(const StepReport& report) {
   const RunStart& start = options_.start;
   if (start.peak_flops > 0 && report.step_s > 0) {
     complete.mfu = start.flops_per_step / report.step_s / start.peak_flops;
+  }
+  if (complete.mfu > 1 && !has_explained_mfu_) {
+    has_explained_mfu_ = true;
+    warn(explain_mfu(complete.mfu));
   }
   options_.observer.on_step(complete);
   steps_ = report.step;
@@ -332,6 +339,7 @@ ExitCode RunWriter::finish(const TrainOutcome& outcome) {
   if (setup().config.run.trace) write_trace(outcome);
   if (!setup().is_emulated()) write_memory(outcome);
   if (outcome.bad) {
+    note("fault", bad_text(*outcome.bad));
     options_.observer.say(
         "error: " + bad_text(*outcome.bad) +
         "; the weights are not kept (lower train.lr, set train.clip, or "
@@ -364,7 +372,8 @@ void RunWriter::say_how_to_go_on(const TrainOutcome& outcome,
 }
 
 // Ignores write errors: the failure itself matters more.
-void RunWriter::fail(ExitCode code) {
+void RunWriter::fail(ExitCode code, const std::string& reason) {
+  note("fault", reason);
   try {
     directory().write_state("failed", steps_, code);
   } catch (const std::exception&) {

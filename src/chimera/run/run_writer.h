@@ -53,8 +53,8 @@ class RunWriter final : public TrainObserver {
   // exit code. Ranks other than 0 do not know whether everything could be
   // written.
   [[nodiscard]] ExitCode finish(const TrainOutcome& outcome);
-  // Writes state.json after training has thrown.
-  void fail(ExitCode code);
+  // Writes state.json, and a fault, after training has thrown.
+  void fail(ExitCode code, const std::string& reason);
 
   // Number of steps reported so far.
   [[nodiscard]] int steps() const { return steps_; }
@@ -84,6 +84,7 @@ class RunWriter final : public TrainObserver {
   Options options_;
   std::optional<EventFile> tensorboard_;
   std::atomic<int> steps_ = 0;
+  bool has_explained_mfu_ = false;
   bool has_unwritten_ = false;  // some file of this run could not be written
   Clock::time_point next_state_;
 };

@@ -65,6 +65,12 @@ double measure_core_flops(int threads) {
   return std::accumulate(flops.begin(), flops.end(), 0.0) / threads;
 }
 
+std::string explain_mfu(double mfu) {
+  if (mfu <= 1) return "";
+  return "MFU is above 100 %, so the cores were slowed down by something else "
+         "while their peak was measured: take it as too high";
+}
+
 double sum_of_peaks(Transport& transport,
                     const std::function<double()>& measure) {
   const MessageId barrier{.channel = Channel::kMeeting};

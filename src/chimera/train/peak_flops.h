@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "chimera/comm/transport.h"
 
@@ -13,6 +14,9 @@ namespace chimera {
 // that other programs on the machine do not lower the result. Takes a sixth of
 // a second on an idle machine, about half a second on a busy one.
 [[nodiscard]] double measure_core_flops(int threads);
+
+// Why an MFU is above 1, for the user; empty if it is not.
+[[nodiscard]] std::string explain_mfu(double mfu);
 
 // The sum over all ranks of what `measure` finds while all of them measure:
 // they may share caches and memory. All ranks call it.

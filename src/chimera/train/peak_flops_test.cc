@@ -51,5 +51,10 @@ TEST(PeakFlops, AreThoseOfACoreAlsoOnABusyMachine) {
   EXPECT_GT(busy, 0.6 * idle);
 }
 
+TEST(PeakFlops, AnMfuAboveOneIsExplained) {
+  EXPECT_EQ(explain_mfu(1), "");
+  EXPECT_NE(explain_mfu(1.01).find("too high"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace chimera

@@ -12,6 +12,24 @@
 
 namespace chimera {
 
+std::string ExitReport::reason(const Ending& ending) const {
+  if (ending.lost < 0 || ending.is_self_reported()) {
+    if (ending.origin < 0) return ending.reason;
+    const std::string& origin = options_.rank_names[ending.origin];
+    return ending.reason.starts_with(origin) ? ending.reason
+                                             : origin + ": " + ending.reason;
+  }
+  const std::string how =
+      ending.is_dead
+          ? "its process has died"
+          : fmt::format(
+                "not heard for {:.1f} s: stopped, or its host or link is down",
+                ending.silent_s);
+  return fmt::format(
+      "lost {}: {}; its last action was: {}", options_.rank_names[ending.lost],
+      how, describe_progress(options_.schedule, ending.lost, ending.progress));
+}
+
 std::string ExitReport::text(const Ending& ending,
                              std::uint64_t progress) const {
   const std::string& me = options_.rank_names[options_.rank];
@@ -25,18 +43,7 @@ std::string ExitReport::text(const Ending& ending,
                       "ended the run: was it stopped?",
                       options_.rank_names[ending.origin], ending.silent_s);
   }
-  if (is_found_lost) {
-    const std::string how =
-        ending.is_dead ? "its process has died"
-                       : fmt::format(
-                             "not heard for {:.1f} s: stopped, or its host or "
-                             "link is down",
-                             ending.silent_s);
-    return here + fmt::format("lost {}: {}; its last action was: {}",
-                              options_.rank_names[ending.lost], how,
-                              describe_progress(options_.schedule, ending.lost,
-                                                ending.progress));
-  }
+  if (is_found_lost) return here + reason(ending);
   if (ending.origin == options_.rank || ending.origin < 0) {
     return ending.reason.starts_with(me) ? ending.reason : here + ending.reason;
   }
@@ -46,14 +53,25 @@ std::string ExitReport::text(const Ending& ending,
                      : "ended by " + origin + ": " + ending.reason);
 }
 
-// Any rank may write state.json in a run directory that all hosts share;
-// otherwise only rank 0 has it.
-void ExitReport::leave_state(const RunState& state) const {
-  if (!leaves_state_) return;
+bool ExitReport::has_directory() const {
   std::error_code error;
-  if (!std::filesystem::exists(options_.run_dir + "/config.toml", error)) {
-    return;
+  return leaves_state_ &&
+         std::filesystem::exists(options_.run_dir + "/config.toml", error);
+}
+
+// One line of the first rank that is left, as all would write the same.
+void ExitReport::leave_event(const Ending& ending) const {
+  const int first = ending.lost == 0 && !ending.is_self_reported() ? 1 : 0;
+  if (options_.rank != first || !has_directory()) return;
+  try {
+    add_event(options_.run_dir, steps_, "fault", reason(ending));
+  } catch (const std::exception&) {
+    return;  // the flight recorders tell it, too
   }
+}
+
+void ExitReport::leave_state(const RunState& state) const {
+  if (!has_directory()) return;
   // Those who took this rank for dead may have saved the run meanwhile.
   const Result<std::string> now = read_file(options_.run_dir + "/state.json");
   const bool is_saved = now && now->find("\"saved\"") != std::string::npos;
@@ -76,6 +94,7 @@ void ExitReport::report(const Ending& ending) {
   // One call, so that lines of several ranks do not mix.
   options_.observer.say("error: " + said + "\n");
   options_.flights.write(options_.run_dir, options_.rank_names, said);
+  leave_event(ending);
   leave_state({"failed", steps_, exit_code_of(ending.kind)});
   settle();
 }

@@ -49,8 +49,14 @@ class ExitReport {
   void settle();
 
  private:
+  // What this rank says, and the part of it that is the same for all ranks.
   [[nodiscard]] std::string text(const Ending& ending,
                                  std::uint64_t progress) const;
+  [[nodiscard]] std::string reason(const Ending& ending) const;
+  // Whether files in the run directory are this rank's to write: any rank may,
+  // in a directory that all hosts share; otherwise only rank 0 has it.
+  [[nodiscard]] bool has_directory() const;
+  void leave_event(const Ending& ending) const;
   void leave_state(const RunState& state) const;
 
   Options options_;
