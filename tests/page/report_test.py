@@ -82,7 +82,8 @@ class ReportTest(unittest.TestCase):
                             data=HOSTILE.replace('"', '\\"'))
         (run / "machine.json").write_text(json.dumps({
             "version": HOSTILE, "started": HOSTILE,
-            "hosts": [{"name": HOSTILE, "cores": 1, "ranks": [0, 1]}]}))
+            "hosts": [{"name": HOSTILE, "cores": 1, "ranks": [0, 1]},
+                      {"name": "other", "cores": 1, "ranks": [2, 3]}]}))
         (run / "events.jsonl").write_text("".join(
             json.dumps({"step": 1, "kind": kind, "text": HOSTILE}) + "\n"
             for kind in (HOSTILE, "fault", "__proto__", "constructor")))
@@ -113,8 +114,12 @@ class ReportTest(unittest.TestCase):
                 f"document.querySelector('#events .kind-{kind}')"
                 ".parentNode.lastChild.textContent"), f"{kind}!")
         self.browser.run("curveBoard.hover(12)")
-        self.assertIn("step 12: replan: replan!", self.browser.run(
+        self.assertIn("step 12: new plan: replan!", self.browser.run(
             "document.querySelector('#curves .tools').textContent"))
+        legend = self.browser.run(
+            "document.querySelector('#curves .legend').textContent")
+        for word in ("checkpoint", "resumed", "new plan", "warning", "fault"):
+            self.assertIn(word, legend)
 
     def press(self, key):
         for kind in ("keyDown", "keyUp"):
@@ -162,6 +167,9 @@ class ReportTest(unittest.TestCase):
             "document.documentElement.scrollWidth"), 400)
         self.assertEqual(self.browser.run(
             "document.querySelectorAll('#step figure').length"), 4)
+        # A bar has the whole width, below its numbers.
+        self.assertGreater(self.browser.run(
+            "document.querySelector('#memory .bar').clientWidth"), 300)
 
     def test_summary_without_script_and_on_paper(self):
         run = runs.make_run(self.folder / "plain")

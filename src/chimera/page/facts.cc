@@ -16,6 +16,20 @@ std::string percent(double share) {
   return fmt::format("{:.1f} %", 100 * share);
 }
 
+// "2026-11-18 01:02 UTC" of "2026-11-18T01:02:03Z"; other text as it is.
+std::string readable_time(const std::string& stamp) {
+  constexpr std::size_t kLength = 20;
+  if (stamp.size() != kLength || stamp[10] != 'T') return stamp;
+  return stamp.substr(0, 10) + " " + stamp.substr(11, 5) + " UTC";
+}
+
+// "4 ms", or "2 to 6 ms" of stages that differ.
+std::string milliseconds(const std::vector<double>& stages) {
+  const auto [least, most] = std::minmax_element(stages.begin(), stages.end());
+  if (*least == *most) return fmt::format("{:g} ms", *least);
+  return fmt::format("{:g} to {:g} ms", *least, *most);
+}
+
 double parameters_of(const ModelShape& shape) {
   double parameters = 0;
   double tied = 0;
@@ -65,13 +79,16 @@ class FactList {
     add_headline("Steps", steps);
     add_losses();
     if (metrics_.seconds() > 0 && metrics_.tokens() > 0) {
-      add_headline("Tokens per second",
+      add_headline("Tokens/s",
                    short_number(metrics_.tokens() / metrics_.seconds()));
     }
     add_mean("mfu", "MFU");
     add_mean("bubble", "Bubble");
     add_step_times();
-    add("Time in steps", short_time(metrics_.seconds()));
+    if (record_.state.state == "running") {
+      add("Last sign of life", readable_time(record_.state.written));
+    }
+    add("Time of all steps", short_time(metrics_.seconds()));
     if (metrics_.tokens() > 0) {
       add("Tokens", short_number(metrics_.tokens()));
     }
@@ -113,7 +130,7 @@ class FactList {
   void add_memory() {
     const std::vector<double>& peaks = record_.memory.peak_bytes;
     if (!peaks.empty()) {
-      add("Most memory of a worker",
+      add("Most memory of a worker, measured",
           short_bytes(*std::max_element(peaks.begin(), peaks.end())));
     }
     const auto most = std::max_element(
@@ -122,7 +139,7 @@ class FactList {
           return a.total() < b.total();
         });
     if (most != record_.predicted_bytes.end()) {
-      add("Most memory, predicted", short_bytes(most->total()));
+      add("Most memory of a worker, predicted", short_bytes(most->total()));
     }
   }
 
@@ -135,7 +152,7 @@ class FactList {
     const auto add_number = [&](const char* label, std::optional<int> value) {
       if (value) add(label, std::to_string(*value));
     };
-    if (model.kind == ModelKind::kEmulated) return;
+    if (model.kind == ModelKind::kEmulated) return add_emulated();
     if (model.layers && model.hidden && model.heads && model.vocab &&
         model.seq && model.positions && model.ffn && model.tie_embeddings) {
       add("Parameters", short_number(parameters_of(shape_of(model))));
@@ -145,6 +162,17 @@ class FactList {
     add_number("Heads", model.heads);
     add_number("Sequence", model.seq);
     add_number("Vocabulary", model.vocab);
+  }
+
+  void add_emulated() {
+    const EmulatedConfig& times = record_.config->emulated;
+    const auto add_time = [&](const char* label,
+                              const std::vector<double>& stages) {
+      if (!stages.empty()) add(label, milliseconds(stages));
+    };
+    add_time("Forward of a stage", times.forward_ms);
+    add_time("Input gradient of a stage", times.input_grad_ms);
+    add_time("Weight gradient of a stage", times.weight_grad_ms);
   }
 
   void add_layout() {
@@ -162,14 +190,17 @@ class FactList {
     add("Pipes", std::to_string(schedule.pipes()));
     add("Stages", std::to_string(schedule.stages()));
     std::string micros = std::to_string(schedule.micros);
-    if (config.micro_batch)
-      micros += fmt::format(" of {}", *config.micro_batch);
+    if (config.micro_batch == 1) micros += " of 1 sample";
+    if (config.micro_batch.value_or(1) > 1) {
+      micros += fmt::format(" of {} samples", *config.micro_batch);
+    }
     add("Micro-batches", micros);
     if (config.micro_batch) {
-      add("Samples a step", short_number(double{1} * schedule.micros *
-                                         *config.micro_batch * schedule.width));
+      add("Samples per step",
+          short_number(double{1} * schedule.micros * *config.micro_batch *
+                       schedule.width));
     }
-    add("Sums", std::string(name_of(config.sync)));
+    add("Gradient sums", std::string(name_of(config.sync)));
     if (config.recompute) add("Recomputation", "yes");
   }
 
@@ -207,13 +238,15 @@ class FactList {
     if (cores > 0) add("Cores", std::to_string(cores));
     if (bytes > 0) add("Memory", short_bytes(bytes));
     if (record_.config && record_.config->train.threads) {
-      add("Threads a worker", std::to_string(*record_.config->train.threads));
+      add("Threads per worker", std::to_string(*record_.config->train.threads));
     }
-    if (record_.config) {
+    if (record_.config &&
+        record_.config->run.transport != TransportKind::kAuto) {
       add("Transport", std::string(name_of(record_.config->run.transport)));
     }
     if (!machine.version.empty()) add("Chimera", machine.version);
-    if (!machine.started.empty()) add("Started", machine.started);
+    if (!machine.started.empty())
+      add("Started", readable_time(machine.started));
     add("Directory", record_.path);
   }
 

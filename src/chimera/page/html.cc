@@ -53,43 +53,52 @@ std::vector<Fact> all_labels(const FactLists& runs) {
   return labels;
 }
 
+std::string value_of(const std::vector<Fact>& facts, const Fact& label) {
+  const Fact* fact = find_fact(facts, label);
+  return fact ? fact->value : "-";
+}
+
+bool differs(const Fact& label, const FactLists& runs) {
+  const std::string first = value_of(runs[0], label);
+  return std::any_of(runs.begin(), runs.end(),
+                     [&](const std::vector<Fact>& facts) {
+                       return value_of(facts, label) != first;
+                     });
+}
+
 std::string row_html(const Fact& label, const FactLists& runs) {
   std::string cells;
-  bool differs = false;
-  const Fact* first = find_fact(runs[0], label);
   for (const std::vector<Fact>& facts : runs) {
-    const Fact* fact = find_fact(facts, label);
-    const std::string value = fact ? fact->value : "-";
-    differs = differs || value != (first ? first->value : "-");
-    cells += fmt::format("<td>{}</td>", html_text(value));
+    cells += fmt::format("<td>{}</td>", html_text(value_of(facts, label)));
   }
-  return fmt::format("<tr{}><th scope=\"row\">{}</th>{}</tr>\n",
-                     differs ? " class=\"differs\"" : "",
+  return fmt::format("<tr><th scope=\"row\">{}</th>{}</tr>\n",
                      html_text(label.label), cells);
 }
 
-// Of one run: a card for each group.
-std::string cards_html(const FactLists& facts) {
+// A card for each group of `labels`, with the values of one run.
+std::string cards_html(const std::vector<Fact>& labels,
+                       const std::vector<Fact>& facts) {
   std::string out;
   std::string group;
-  for (const Fact& label : all_labels(facts)) {
+  for (const Fact& label : labels) {
     if (label.group != group) {
       if (!group.empty()) out += "</tbody></table></div>\n";
       group = label.group;
       out += fmt::format(
-          "<div class=\"card\"><table class=\"facts\" data-group=\"{0}\">"
-          "<caption>{0}</caption><tbody>\n",
+          "<div class=\"card\"><table class=\"facts\"><caption>{}</caption>"
+          "<tbody>\n",
           html_text(group));
     }
-    out += row_html(label, facts);
+    out += row_html(label, {facts});
   }
   if (!group.empty()) out += "</tbody></table></div>\n";
   return out;
 }
 
-// Of several: one table with a column for each.
-std::string comparison_html(const std::vector<PageRun>& runs,
-                            const FactLists& facts) {
+// One table with a column for each run.
+std::string table_html(const std::vector<PageRun>& runs,
+                       const std::vector<Fact>& labels,
+                       const FactLists& facts) {
   std::string out =
       "<div class=\"card scroll\"><table class=\"facts\"><thead><tr>"
       "<td></td>";
@@ -100,7 +109,7 @@ std::string comparison_html(const std::vector<PageRun>& runs,
   }
   out += "</tr></thead>";
   std::string group;
-  for (const Fact& label : all_labels(facts)) {
+  for (const Fact& label : labels) {
     if (label.group != group) {
       if (!group.empty()) out += "</tbody>";
       group = label.group;
@@ -113,6 +122,23 @@ std::string comparison_html(const std::vector<PageRun>& runs,
   return out + "</tbody></table></div>\n";
 }
 
+// Results and what differs in a table; the rest once, folded.
+std::string comparison_html(const std::vector<PageRun>& runs,
+                            const FactLists& facts) {
+  std::vector<Fact> compared;
+  std::vector<Fact> same;
+  for (const Fact& label : all_labels(facts)) {
+    const bool is_compared = label.is_headline || differs(label, facts);
+    (is_compared ? compared : same).push_back(label);
+  }
+  std::string out = table_html(runs, compared, facts);
+  if (same.empty()) return out;
+  return out + fmt::format(
+                   "<details class=\"same\"><summary>The same in all {} "
+                   "runs</summary><div class=\"grid\">{}</div></details>\n",
+                   runs.size(), cards_html(same, facts[0]));
+}
+
 std::string summary_html(const std::vector<PageRun>& runs) {
   FactLists facts;
   for (const PageRun& run : runs) {
@@ -122,7 +148,7 @@ std::string summary_html(const std::vector<PageRun>& runs) {
     return "<div class=\"stack\">" + comparison_html(runs, facts) + "</div>\n";
   }
   return headlines_html(facts[0]) + "<div class=\"grid\" id=\"facts\">" +
-         cards_html(facts) + "</div>\n";
+         cards_html(all_labels(facts), facts[0]) + "</div>\n";
 }
 
 std::string data_json(const std::vector<PageRun>& runs,

@@ -52,6 +52,26 @@ TEST(Html, SummaryNeedsNoScript) {
   EXPECT_THAT(summary, HasSubstr("<dd>10 of 100</dd>"));
 }
 
+// Results in a table; what all runs share once, folded, also without a script.
+TEST(Html, ComparesWhatDiffers) {
+  const TestRun run;
+  run.write_config();
+  run.write_schedule();
+  run.add_steps(1, 10);
+  const TestRun other("other");
+  other.write_config();
+  other.write_schedule();
+  other.add_steps(1, 20);
+  const std::string page = page_of({&run, &other});
+  const std::string summary = page.substr(0, page.find("id=\"data\""));
+  const std::size_t fold = summary.find("The same in all 2 runs");
+  ASSERT_NE(fold, std::string::npos);
+  const std::string table = summary.substr(0, fold);
+  EXPECT_THAT(table, HasSubstr("<td>10 of 100</td><td>20 of 100</td>"));
+  EXPECT_THAT(table, Not(HasSubstr("Hidden size")));
+  EXPECT_EQ(count(summary.substr(fold), "Hidden size"), 1u);
+}
+
 TEST(Html, LoadsNothing) {
   const TestRun run;
   run.write_config();

@@ -1,8 +1,10 @@
 #include "chimera/page/run_files.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -23,6 +25,17 @@ void read_object(const std::string& file, const Member& member) {
   Diagnostics errors;
   JsonReader reader(*text, file, errors);
   reader.object(file, [&](const std::string& key) { member(reader, key); });
+}
+
+// "2026-11-18T01:02:03Z"; empty if there is no such file.
+std::string time_written(const std::string& file) {
+  struct stat status = {};
+  if (stat(file.c_str(), &status) != 0) return "";
+  std::tm parts = {};
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ",
+                gmtime_r(&status.st_mtime, &parts));
+  return text;
 }
 
 Host read_host(JsonReader& reader) {
@@ -92,20 +105,27 @@ void add_checkpoints(const std::string& run_dir, std::vector<Mark>& marks) {
   }
 }
 
-// The first line of a rank's flight recorder says what it died of.
-void add_flights(const std::string& run_dir, int step,
+// Of a run that failed without a word in events.jsonl: the first line of a
+// rank's flight recorder says what it died of.
+void add_flights(const std::string& run_dir, const StateFile& state,
                  std::vector<Mark>& marks) {
+  constexpr std::size_t kLongestReason = 400;
+  const bool is_told =
+      std::any_of(marks.begin(), marks.end(),
+                  [](const Mark& mark) { return mark.kind == "fault"; });
+  if (state.state != "failed" || is_told) return;
   std::error_code error;
   std::set<std::string> reasons;
   for (const auto& entry :
        std::filesystem::directory_iterator(run_dir + "/flight", error)) {
     std::ifstream file(entry.path());
     std::string line;
-    if (std::getline(file, line)) reasons.insert(shown(line));
+    if (std::getline(file, line))
+      reasons.insert(line.substr(0, kLongestReason));
     if (reasons.size() == kMostMarks) break;
   }
   for (const std::string& reason : reasons) {
-    marks.push_back({step, "fault", reason});
+    marks.push_back({state.step, "fault", reason});
   }
 }
 
@@ -121,6 +141,7 @@ void add_end(const StateFile& state, std::vector<Mark>& marks) {
 
 StateFile read_state(const std::string& run_dir) {
   StateFile state;
+  state.written = time_written(run_dir + "/state.json");
   read_object(run_dir + "/state.json",
               [&](JsonReader& reader, const std::string& key) {
                 if (key == "state") {
@@ -175,7 +196,7 @@ std::vector<Mark> read_marks(const std::string& run_dir,
   std::vector<Mark> marks;
   add_events(run_dir, marks);
   add_checkpoints(run_dir, marks);
-  add_flights(run_dir, state.step, marks);
+  add_flights(run_dir, state, marks);
   add_end(state, marks);
   return marks;
 }

@@ -15,6 +15,9 @@ struct StateFile {
   std::string state;  // running, done, saved, interrupted, failed; "" = unknown
   int step = 0;
   std::optional<int> exit;
+  // When the file was written, as "2026-11-18T01:02:03Z". A run that was killed
+  // stays "running", and this tells.
+  std::string written;
 };
 [[nodiscard]] StateFile read_state(const std::string& run_dir);
 

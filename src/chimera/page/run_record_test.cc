@@ -65,12 +65,39 @@ TEST(RunRecord, HoldsPlanRunMemoryAndMarks) {
   const std::vector<Fact> facts = facts_of(record, metrics.metrics());
   EXPECT_EQ(value_of(facts, "State"), "failed, exit 5");
   EXPECT_EQ(value_of(facts, "Steps"), "3 of 100");
-  EXPECT_EQ(value_of(facts, "Tokens per second"), "1024");
+  EXPECT_EQ(value_of(facts, "Tokens/s"), "1024");
   EXPECT_EQ(value_of(facts, "Bubble"), "25.0 %");
   EXPECT_EQ(value_of(facts, "Hosts"), "a");
-  EXPECT_EQ(value_of(facts, "Most memory of a worker"), "2 MB");
+  EXPECT_EQ(value_of(facts, "Most memory of a worker, measured"), "2 MB");
   EXPECT_EQ(value_of(facts, "Layers"), "6");
   EXPECT_EQ(value_of(facts, "Scheme"), "chimera");
+}
+
+// The flight recorders of an earlier attempt stay beside a run that went on.
+TEST(RunRecord, FaultsStandWhereTheyHappened) {
+  const TestRun run;
+  run.write("flight/rank_1.txt", "rank 1: lost rank 2\n");
+  run.write("events.jsonl",
+            "{\"step\":2,\"kind\":\"fault\",\"text\":\"lost rank 2\"}\n");
+  run.write("state.json", R"({"state":"failed","step":3,"exit":5})");
+  EXPECT_EQ(read_run(run.path(), {}).value().marks,
+            (std::vector<Mark>{{2, "fault", "lost rank 2"},
+                               {3, "fault", "ended: failed, exit code 5"}}));
+  run.write("events.jsonl", "");
+  run.write("state.json", R"({"state":"done","step":9,"exit":0})");
+  EXPECT_EQ(read_run(run.path(), {}).value().marks,
+            (std::vector<Mark>{{9, "end", "ended: done, exit code 0"}}));
+}
+
+// state.json of a run that was killed still says that it runs.
+TEST(Facts, TellTheLastSignOfLife) {
+  const TestRun run;
+  run.write("state.json", R"({"state":"running","step":3,"exit":0})");
+  const RunRecord record = read_run(run.path(), {}).value();
+  EXPECT_THAT(record.state.written,
+              ::testing::MatchesRegex("....-..-..T..:..:..Z"));
+  EXPECT_THAT(value_of(facts_of(record, Metrics(8)), "Last sign of life"),
+              ::testing::MatchesRegex("....-..-.. ..:.. UTC"));
 }
 
 TEST(RunRecord, SaysWhatIsMissingInsteadOfFailing) {

@@ -36,12 +36,12 @@ struct WorkerTime {
   }
 };
 
-// [worker], from the trace's first start to its makespan. The time before a
-// compute is put down to the event that caused it to start, if that ended after
-// the worker's previous compute.
-// REQUIRES: the trace has causes.
-// ENSURES: busy() and waits of a worker add up to that time, unless computes of
-// the worker overlap.
+// [worker], from the trace's first start to its makespan, without pauses
+// between steps in which no worker has an event (evaluations). The time before
+// a compute is put down to the event that caused it to start, if that ended
+// after the worker's previous compute. REQUIRES: the trace has causes. ENSURES:
+// busy() and waits of a worker add up to that time, unless computes of the
+// worker overlap.
 [[nodiscard]] std::vector<WorkerTime> worker_times(const Trace& trace);
 
 }  // namespace chimera

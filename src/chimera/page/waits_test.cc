@@ -42,5 +42,25 @@ TEST(WorkerTimes, NamesWhomAWorkerWaitedFor) {
                                {WaitReason::kActivation, 0, 1}}));
 }
 
+// A step, an evaluation of 100, and the step once more.
+TEST(WorkerTimes, LeaveOutWhatLiesBetweenSteps) {
+  const Trace once = simulated("chimera", 4);
+  Trace twice = once;
+  const double later = makespan(once) + 100;
+  const auto events = static_cast<std::int32_t>(once.events.size());
+  for (Event event : once.events) {
+    event.step = 1;
+    event.start += later;
+    event.end += later;
+    if (event.cause != kNone) event.cause += events;
+    twice.events.push_back(event);
+  }
+  for (const WorkerTime& time : worker_times(twice)) {
+    double total = time.busy();
+    for (const Wait& wait : time.waits) total += wait.time;
+    EXPECT_NEAR(total, 2 * makespan(once), 1e-9);
+  }
+}
+
 }  // namespace
 }  // namespace chimera

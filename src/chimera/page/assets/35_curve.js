@@ -42,13 +42,41 @@ function runningMean(values, weight) {
   });
 }
 
-function markColour(kind) {
-  const colours = {
-    fault: 'bad',
-    warning: 'warn',
-    save: 'good',
-    resume: 'good',
-    replan: 'accent'
-  };
-  return theme.colour(colours[kind] || 'soft');
+// Colour and shape of what is marked in the charts; later ones lie on top.
+const MARKS = {
+  save: {colour: 'good', word: 'checkpoint', shape: [-4, 0, 4, 0, 0, 7]},
+  replan:
+      {colour: 'accent', word: 'new plan', shape: [0, 0, 4, 4, 0, 8, -4, 4]},
+  resume: {colour: 'accent', word: 'resumed', shape: [-3, 0, 5, 4, -3, 8]},
+  warning: {colour: 'warn', word: 'warning', shape: [0, 0, 5, 8, -5, 8]},
+  fault: {colour: 'bad', word: 'fault', shape: [-4, 0, 4, 0, 4, 8, -4, 8]},
+};
+const MARK_KINDS = Object.keys(MARKS);
+
+function drawMark(context, kind, x) {
+  const {shape} = MARKS[kind];
+  context.beginPath();
+  for (let i = 0; i < shape.length; i += 2)
+    context.lineTo(x + shape[i], shape[i + 1]);
+  context.fill();
+}
+
+const markWord = (kind) => MARK_KINDS.includes(kind) ? MARKS[kind].word : kind;
+
+// The marks that occur, as entries of a legend.
+function markLegend(runs) {
+  const kinds = MARK_KINDS.filter(
+      (kind) => runs.some((run) => run.marks.some((mark) => mark[1] === kind)));
+  return kinds.map((kind) => {
+    const {shape, colour} = MARKS[kind];
+    const corners = [];
+    for (let i = 0; i < shape.length; i += 2)
+      corners.push(`${shape[i] + 5}px ${shape[i + 1]}px`);
+    const style = {
+      clipPath: `polygon(${corners.join()})`,
+      background: `var(--${colour})`
+    };
+    return element(
+        'li', {}, element('span', {class: 'mark', style}), markWord(kind));
+  });
 }

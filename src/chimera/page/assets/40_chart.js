@@ -169,15 +169,20 @@ class Chart {
       const most = this.width - context.measureText(text).width / 2;
       context.fillText(text, Math.min(x, most), bottom + 6);
     }
+    context.textAlign = 'right';
+    context.fillText('step', CHART_LEFT - 14, bottom + 6);
   }
 
   drawMarks(context) {
-    this.board.runs.forEach((run, index) => {
-      if (!this.board.isShown[index]) return;
-      for (const [step, kind] of run.marks) {
+    const shown = this.board.runs.filter((run, i) => this.board.isShown[i]);
+    for (const kind of MARK_KINDS) {
+      const marks =
+          shown.flatMap((run) => run.marks).filter((mark) => mark[1] === kind);
+      context.strokeStyle = context.fillStyle =
+          theme.colour(MARKS[kind].colour);
+      for (const [step] of marks) {
         const x = Math.round(this.xOf(step)) + 0.5;
-        if (x < CHART_LEFT || kind === 'end') continue;
-        context.strokeStyle = context.fillStyle = markColour(kind);
+        if (x < CHART_LEFT) continue;
         context.globalAlpha = 0.5;
         context.setLineDash([3, 3]);
         context.beginPath();
@@ -186,13 +191,9 @@ class Chart {
         context.stroke();
         context.setLineDash([]);
         context.globalAlpha = 1;
-        context.beginPath();
-        context.moveTo(x - 4, 0);
-        context.lineTo(x + 4, 0);
-        context.lineTo(x, 7);
-        context.fill();
+        drawMark(context, kind, x);
       }
-    });
+    }
   }
 
   drawLine(context, line, yOf) {

@@ -18,7 +18,7 @@ class CurveBoard {
   // After points were added.
   grow() {
     this.range.setLimits(0, this.lastStep());
-    this.status.textContent = this.groupsText();
+    this.fillStatus();
     for (const chart of this.charts) chart.describe();
     this.draw();
   }
@@ -44,10 +44,14 @@ class CurveBoard {
     this.runs.forEach((run) => {
       for (const [at, kind, text] of run.marks) {
         if (Math.abs(at - step) <= near)
-          texts.push(`step ${at}: ${kind}: ${text}`);
+          texts.push(`step ${at}: ${markWord(kind)}: ${text}`);
       }
     });
     return texts.slice(0, 3).join('; ');
+  }
+  fillStatus() {
+    this.status.replaceChildren(
+        ...markLegend(this.runs), element('li', {text: this.groupsText()}));
   }
   groupsText() {
     const most = Math.max(
@@ -79,7 +83,8 @@ class CurveBoard {
       }
     });
     this.markText = element('span', {class: 'hint'});
-    this.status = element('p', {class: 'note', text: this.groupsText()});
+    this.status = element('ul', {class: 'legend'});
+    this.fillStatus();
     this.spoken = element('p', {class: 'skip', 'aria-live': 'polite'});
     section.append(
         element(
@@ -87,7 +92,7 @@ class CurveBoard {
             ...zoomButtons(this.range), element('label', {}, 'Smooth', smooth),
             element('label', {}, log, 'Log scale'), element('span', {
               class: 'hint wide',
-              text: 'Drag to zoom, double click to show all; Ctrl and wheel'
+              text: 'Drag to zoom, or Ctrl and wheel; double click shows all'
             }),
             this.markText),
         element(

@@ -199,7 +199,8 @@ class TimelinePanel {
           LABEL_WIDTH, y + 0.5, width - LABEL_WIDTH, this.rowHeight - 1);
       if (row % Math.ceil(12 / this.rowHeight) !== 0) continue;
       context.fillStyle = theme.colour('soft');
-      context.fillText(`P${row}`, LABEL_WIDTH - 8, y + this.rowHeight / 2);
+      context.fillText(
+          `P${row}`, LABEL_WIDTH - 8, Math.max(6, y + this.rowHeight / 2));
     }
   }
 

@@ -145,12 +145,15 @@ class TimelineBoard {
     if (ops.has('R')) add(blockColours('R', 0)[0], OP_WORDS.R);
     if (ops.has('U')) add(blockColours('U', 0)[0], OP_WORDS.U);
     if (ops.has('G')) add('var(--sum)', 'gradient sum (all-reduce)');
+    if (ops.has('N')) add('var(--vote)', 'vote of all workers');
     add('var(--path)', 'critical path');
     return element('ul', {class: 'legend'}, ...items);
   }
 }
 
+// With its host, if there are several.
 function workerName(run, worker) {
-  const host = run.hostOf && run.hostOf.get(worker);
+  const hosts = new Set(run.hostOf.values());
+  const host = hosts.size > 1 && run.hostOf.get(worker);
   return host ? `worker ${worker} (${host})` : `worker ${worker}`;
 }

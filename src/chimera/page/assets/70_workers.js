@@ -4,11 +4,11 @@
 const MOST_ROWS = 128;
 const TIME_PARTS = ['forward', 'backward', 'recompute', 'update'];
 const WAIT_WORDS = {
-  activation: 'waiting for activations',
-  gradient: 'waiting for gradients',
-  sum: 'waiting for sums',
-  vote: 'waiting for the vote',
-  rest: 'idle for other reasons',
+  activation: 'waits for activations',
+  gradient: 'waits for gradients',
+  sum: 'waits for sums',
+  vote: 'waits for the vote',
+  rest: 'waits for a core, or overhead',
   ended: 'nothing left to do',
 };
 
@@ -89,8 +89,11 @@ function buildWorkers(section, run) {
             isMeasured && planned ?
                 stackedBar(plannedParts, totalOf(plannedParts) || 1, true) :
                 null),
-        element(
-            'td', {class: 'number', text: formatShare(busyOf(time) / total)}),
+        element('td', {
+          class: 'number',
+          'data-label': 'computes',
+          text: formatShare(busyOf(time) / total)
+        }),
         element('td', {class: 'wide', text: longestWait(run, time, total)})));
   });
   const colours = new Set(times.flatMap(
@@ -112,10 +115,10 @@ function buildWorkers(section, run) {
           element(
               'table', {class: 'bars'}, element('caption', {
                 text: isMeasured ?
-                    'Measured, over all traced steps; the thin bar is the plan' :
+                    'Share of the time of all traced steps; the thin bar is the plan' :
                     'As planned: no step was traced'
               }),
-              headRow('', 'time', 'busy', '-waits most for'), body)),
+              headRow('worker', 'time', 'computes', '-waits most for'), body)),
       legendOf(Object.entries(words).filter(([name]) => colours.has(name))),
       leftOut(times.length)));
 }
@@ -152,12 +155,16 @@ function buildMemory(section, run) {
     const error = plan && bytes ? total(plan) / bytes - 1 : null;
     body.append(element(
         'tr', {}, element('th', {scope: 'row', text: workerName(run, worker)}),
-        element('td', {class: 'bar-cell'}, bar),
-        element(
-            'td',
-            {class: 'number', text: plan ? formatBytes(total(plan)) : '-'}),
-        element(
-            'td', {class: 'number', text: bytes ? formatBytes(bytes) : '-'}),
+        element('td', {class: 'bar-cell'}, bar), element('td', {
+          class: 'number',
+          'data-label': 'predicted',
+          text: plan ? formatBytes(total(plan)) : '-'
+        }),
+        element('td', {
+          class: 'number',
+          'data-label': 'measured',
+          text: bytes ? formatBytes(bytes) : '-'
+        }),
         element('td', {
           class: 'number wide',
           text: error === null ?
@@ -172,9 +179,9 @@ function buildMemory(section, run) {
           element(
               'table', {class: 'bars'}, element('caption', {
                 text:
-                    'Most bytes of tensors on each worker: the bar is predicted, the line measured'
+                    'Most memory of each worker: the bar is predicted, the line measured'
               }),
-              headRow('', '', 'predicted', 'measured', '-'), body)),
+              headRow('worker', '', 'predicted', 'measured', '-error'), body)),
       legendOf([
         ...BYTE_PARTS.map(([name, colour]) => [colour, name]),
         ['ink', 'measured']
@@ -182,7 +189,7 @@ function buildMemory(section, run) {
       element('p', {
         class: 'note',
         text:
-            'Predicted from the model\'s shape alone, as if attention were not fused: where it is, activations take less.'
+            'Predicted from the model\'s shape and the schedule\'s order, without measuring.'
       }),
       leftOut(count)));
   return true;

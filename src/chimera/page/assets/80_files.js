@@ -1,7 +1,5 @@
 // Events of all runs, and the files of one to copy.
 
-const MARK_KINDS = ['save', 'resume', 'replan', 'warning', 'fault', 'end'];
-
 function buildEvents(section, runs) {
   const rows = runs.flatMap((run) => run.marks.map((mark) => [run, ...mark]))
                    .sort((a, b) => a[1] - b[1]);
@@ -14,7 +12,7 @@ function buildEvents(section, runs) {
               element('td', {
                 class:
                     `kind kind-${MARK_KINDS.includes(kind) ? kind : 'other'}`,
-                text: kind
+                text: markWord(kind)
               }),
               runs.length > 1 ? element('td', {text: run.name}) : null,
               element('td', {text}))));
@@ -22,7 +20,8 @@ function buildEvents(section, runs) {
       'div', {class: 'card scroll'},
       element(
           'table', {class: 'events'},
-          headRow('step', 'what', ...(runs.length > 1 ? ['run'] : []), ''),
+          headRow(
+              'step', 'event', ...(runs.length > 1 ? ['run'] : []), 'details'),
           body)));
 }
 

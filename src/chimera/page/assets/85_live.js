@@ -2,23 +2,30 @@
 
 const ASK_EVERY_MS = 1000;
 
+// The summary, as page/html.cc writes it for one run.
 function updateFacts(run) {
   const headlines = document.getElementById('headlines');
-  headlines.textContent = '';
-  const cells = new Map();
-  for (const table of document.querySelectorAll('#facts table')) {
-    for (const row of table.querySelectorAll('tbody tr')) {
-      cells.set(
-          `${table.dataset.group}/${row.cells[0].textContent}`, row.cells[1]);
-    }
-  }
+  const cards = document.getElementById('facts');
+  headlines.textContent = cards.textContent = '';
+  const bodies = new Map();
   for (const [group, label, value, isHeadline] of run.facts) {
-    if (isHeadline)
+    if (isHeadline) {
       headlines.append(element(
           'div', {}, element('dt', {text: label}),
           element('dd', {text: value})));
-    const cell = cells.get(`${group}/${label}`);
-    if (cell) cell.textContent = value;
+      continue;
+    }
+    if (!bodies.has(group)) {
+      bodies.set(group, element('tbody'));
+      cards.append(element(
+          'div', {class: 'card'},
+          element(
+              'table', {class: 'facts'}, element('caption', {text: group}),
+              bodies.get(group))));
+    }
+    bodies.get(group).append(element(
+        'tr', {}, element('th', {scope: 'row', text: label}),
+        element('td', {text: value})));
   }
 }
 
@@ -26,7 +33,10 @@ function updateFacts(run) {
 function takeNews(run, news) {
   run.state = news.state;
   run.steps = news.steps;
-  run.facts = news.facts;
+  if (JSON.stringify(run.facts) !== JSON.stringify(news.facts)) {
+    run.facts = news.facts;
+    updateFacts(run);
+  }
   const marksChanged = JSON.stringify(run.marks) !== JSON.stringify(news.marks);
   run.marks = news.marks;
   let hasNewCurve = false;
@@ -59,13 +69,13 @@ async function followRun() {
       version = run.version;
       runs = [readRun(run)];
       buildAll();
+      updateFacts(runs[0]);
     } else if (takeNews(runs[0], news)) {
       buildCurves();
     } else {
       curveBoard.grow();
     }
     showState();
-    updateFacts(runs[0]);
   };
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
