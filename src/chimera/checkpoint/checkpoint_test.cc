@@ -368,6 +368,23 @@ TEST_F(CheckpointTest, SurvivorsFindASaveThatIsCommittedMeanwhile) {
   EXPECT_EQ(path, checkpoint_path(run_dir_, 5));
 }
 
+TEST_F(CheckpointTest, SurvivorsDoNotWaitForOneThatDiesWhileItSaves) {
+  std::vector<std::thread> ranks;
+  for (const int rank : {0, 1, 2}) {
+    ranks.emplace_back([&, rank] {
+      const Recovery recovery({.run_dir = run_dir_,
+                               .rank = rank,
+                               .survivors = {0, 1, 2},
+                               .patience = std::chrono::milliseconds(500)});
+      (void)recovery.agree({.steps = 5});
+      if (rank == 2) return;  // dies
+      EXPECT_THROW((void)recovery.save({.step = 5}, state_.of_rank(rank)),
+                   IoError);
+    });
+  }
+  for (std::thread& rank : ranks) rank.join();
+}
+
 TEST_F(CheckpointTest, SurvivorsDoNotWaitForEver) {
   const Recovery recovery({.run_dir = run_dir_,
                            .rank = 0,

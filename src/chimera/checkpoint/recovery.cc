@@ -46,7 +46,8 @@ SurvivorReport from_text(const std::string& text) {
 constexpr const char* kLostToo = "lost too";
 
 // Changes the time of a rank's report again and again during its lifetime: the
-// sign of life that the others look for.
+// sign of life that the others look for. Not for a rank that waits itself:
+// survivors that wait for a dead one would keep each other waiting.
 class SignOfLife {
  public:
   SignOfLife(const std::string& file, std::chrono::duration<double> patience)
@@ -158,8 +159,10 @@ std::string Recovery::save(const Manifest& head,
   const std::string folder =
       fmt::format("{}/.step-{:08}.recovering",
                   checkpoints_path(options_.run_dir), head.step);
-  const SignOfLife alive(file_of(options_.rank), options_.patience);
-  write_part({.folder = folder, .rank = options_.rank, .head = head}, pieces);
+  {
+    const SignOfLife writing(file_of(options_.rank), options_.patience);
+    write_part({.folder = folder, .rank = options_.rank, .head = head}, pieces);
+  }
   const bool commits = options_.rank == options_.survivors.front();
   const auto are_all_written = [&] {
     return std::all_of(options_.survivors.begin(), options_.survivors.end(),
@@ -171,6 +174,7 @@ std::string Recovery::save(const Manifest& head,
     throw IoError("the other ranks did not write their parts in time");
   }
   if (is_saved()) return path;
+  const SignOfLife committing(file_of(options_.rank), options_.patience);
   try {
     return commit_parts({.run_dir = options_.run_dir,
                          .folder = folder,
