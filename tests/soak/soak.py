@@ -2,7 +2,7 @@
 """Faults, one after the other, cost nothing that was trained.
 
 usage: soak.py CHIMERA [--minutes M] [--faults N] [--seed S] [--lap K]
-               [--only WORD]
+               [--jobs J] [--only WORD]
 
 Trains a small GPT-2 under mpirun with run.recover and run.save_every, as a job
 script does: started again with --resume until state.json says done. Meanwhile
@@ -10,26 +10,30 @@ faults drawn from the seed hit the processes, the disk and the link, in every
 phase. A lap deals every fault once, on one host or on two. Its run is extended
 leg by leg; the weights at the end of each leg must be those of a run that
 nobody disturbed, bit for bit. Stops at the first violation and prints how to
-repeat it. Ends after M minutes or N faults, whichever comes first.
+repeat it. Ends after M minutes or N faults, whichever comes first. J laps run
+at a time.
 77 = skipped: not root, or not allowed to mount.
 """
 import argparse
 import collections
+import concurrent.futures
+import itertools
 import os
 import random
 import shutil
 import statistics
 import subprocess
 import sys
+import threading
 import time
 
 import kinds
 import world
 from world import DEADLINE_S, RANKS
 
-LEG = 1000        # steps until the run may end
+LEG = 600         # steps until the run may end
 SHORT_LEG = 200   # the same, once only faults at the end are left
-PATIENCE_S = 90   # for a start, a save by survivors or an end
+PATIENCE_S = 120  # without a step: for a start, a save by survivors or an end
 MOST_BYTES = 16 << 20  # on the disk at the end of a leg; the state has 210 KB
 STARTS = 3        # that may fail by themselves: MPI_Init has a deadline, too
 
@@ -73,20 +77,33 @@ class Calm:
         self.place = world.World()
         self.place.setUp()
         self.found = {}
+        self.lock = threading.Lock()
 
     def weights(self, steps):
-        if steps not in self.found:
-            self.place.train("calm", *world.SETTINGS, "run.timeout_s=300",
-                             f"train.steps={steps}", resume=True)
-            self.found[steps] = self.place.weights("calm")
-        return self.found[steps]
+        with self.lock:
+            if steps not in self.found:
+                self.found[steps] = self.train(steps)
+            return self.found[steps]
+
+    def train(self, steps):
+        """Goes on from the longest run that is shorter."""
+        name = f"calm{steps}"
+        before = max((each for each in self.found if each < steps), default=0)
+        if before:
+            shutil.copytree(self.place.folder / f"calm{before}",
+                            self.place.folder / name)
+            shutil.rmtree(self.place.folder / name / "weights")
+        self.place.train(name, *world.SETTINGS, "run.timeout_s=300",
+                         f"train.steps={steps}", resume=True)
+        return self.place.weights(name)
 
 
 class Lap:
     """One run under all faults, each once."""
 
-    def __init__(self, place, draw, table, only):
-        self.place, self.draw, self.table = place, draw, table
+    def __init__(self, number, place, draw, table, only):
+        self.number, self.place = number, place
+        self.draw, self.table = draw, table
         self.faults = kinds.TWO_HOSTS if place.network else kinds.ONE_HOST
         deck = [(name, phase) for name, (_, phases, _) in self.faults.items()
                 for phase in phases.split()]
@@ -110,7 +127,7 @@ class Lap:
                                 "undisturbed run")
             if (used := self.place.used_bytes()) > MOST_BYTES:
                 raise Violation(f"{used} bytes are left on the disk")
-            print(f"step {self.end}: weights bit-equal", flush=True)
+            self.say(f"step {self.end}: weights bit-equal")
         self.place.checkpoint("verify", self.place.run_dir)
 
     def run_leg(self, has_time):
@@ -124,8 +141,7 @@ class Lap:
             elif self.at_end and has_time():
                 self.hit(*self.at_end.pop())
             else:
-                self.wait(self.place.has_ended, PATIENCE_S,
-                          "the run did not end")
+                self.wait(self.place.has_ended, "the run did not end")
 
     def is_near_end(self):
         return self.place.step_now() > self.end - 3 * world.SAVE_EVERY
@@ -146,17 +162,25 @@ class Lap:
         place = self.place
         for _ in range(STARTS):
             self.wait(lambda: place.has_ended() or place.first_step(),
-                      PATIENCE_S, "the run started again gets to no step")
+                      "the run started again gets to no step")
             if place.first_step() or self.is_done():
                 return
             self.table.failed_starts += 1
-            print("a start failed:", place.words()[-500:], flush=True)
+            self.say("a start failed: " + place.words()[-500:])
             self.start()
         raise Violation(f"the run started again failed {STARTS} times")
 
-    def wait(self, happens, seconds, complaint):
-        if not self.place.wait_until(happens, seconds) and not happens():
-            raise Violation(complaint)
+    def wait(self, happens, complaint):
+        """Patience begins again with every step: the machine may be busy."""
+        step = -1
+        while not self.place.wait_until(happens, PATIENCE_S) and not happens():
+            if self.place.step_now() == step:
+                raise Violation(complaint)
+            step = self.place.step_now()
+
+    def say(self, text):
+        print(f"{time.strftime('%H:%M:%S')} lap {self.number}: {text}\n",
+              end="", flush=True)
 
     # ---- one fault
 
@@ -166,7 +190,7 @@ class Lap:
         first = place.step_now()
         if phase == "start":  # of a run that goes on
             kinds.usr1(place, 0)
-            self.wait(place.has_ended, PATIENCE_S, "SIGUSR1 ended nothing")
+            self.wait(place.has_ended, "SIGUSR1 ended nothing")
             if self.is_done():
                 return False
             self.start()
@@ -201,14 +225,12 @@ class Lap:
             before = max(before, place.step_now())
             heal.append(self.faults[each][0](place, rank))
         label = f"{name} in {phase}"
-        print(f"{time.strftime('%H:%M:%S')} {label}, rank {ranks[0]}, step "
-              f"{before}:", end=" ", flush=True)
         state, lost = self.recover(before, [each for each in heal if each])
         seconds = time.monotonic() - clock
         allowed = (kinds.SINCE_CHECKPOINT if len(names) > 1 else
                    self.faults[name][2])
-        print(f"{state and state + ', '}{lost} steps lost, {seconds:.1f} s",
-              flush=True)
+        self.say(f"{label}, rank {ranks[0]}, step {before}: "
+                 f"{state and state + ', '}{lost} steps lost, {seconds:.1f} s")
         self.table.note(label, bool(state), lost, seconds)
         is_wrong = state not in ("", "saved")
         if is_wrong and allowed == 0 and phase in kinds.IN_STEPS:
@@ -231,7 +253,7 @@ class Lap:
                              set(place.rank_states()) == {"T"}, DEADLINE_S + 4)
         for each in heal:
             each()
-        self.wait(gets_on, PATIENCE_S, "the run neither goes on nor ends")
+        self.wait(gets_on, "the run neither goes on nor ends")
         if not place.has_ended() or self.is_done():
             return "", 0
         before = max(before, place.step_now())
@@ -250,7 +272,7 @@ def run_lap(number, options, table, calm, has_time):
             network.__enter__()
         place.build(network)
         draw = random.Random(f"{options.seed}/{number}")
-        Lap(place, draw, table, options.only).run(has_time, calm)
+        Lap(number, place, draw, table, options.only).run(has_time, calm)
         print(f"lap {number}: {place.starts} starts, {len(table)} faults so "
               "far", flush=True)
     except (Violation, AssertionError) as violation:
@@ -272,10 +294,15 @@ def run_laps(options, table):
     def has_time():
         return time.monotonic() < end and len(table) < options.faults
     calm = Calm()
-    number = options.lap
-    while has_time():
-        run_lap(number, options, table, calm, has_time)
-        number += 1
+    numbers = itertools.count(options.lap)
+
+    def work():
+        while has_time():
+            run_lap(next(numbers), options, table, calm, has_time)
+    pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
+    jobs = [pool.submit(work) for _ in range(options.jobs)]
+    for job in concurrent.futures.as_completed(jobs):
+        job.result()
 
 
 def main():
@@ -286,6 +313,7 @@ def main():
     parser.add_argument("--faults", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--lap", type=int, default=0, help="the first one")
+    parser.add_argument("--jobs", type=int, default=1, help="laps at a time")
     parser.add_argument("--only", default="", help="kinds with this word")
     options = parser.parse_args()
     if os.geteuid() != 0:
@@ -303,9 +331,8 @@ def main():
     try:
         run_laps(options, table)
     except Violation as violation:
-        print(table)
-        print(f"VIOLATION: {violation}")
-        return 1
+        print(f"{table}\nVIOLATION: {violation}", flush=True)
+        os._exit(1)  # without waiting for the other laps, which end with it
     print(table)
     print(f"{len(table)} faults of {len(table.kinds())} kinds in "
           f"{(time.monotonic() - clock) / 60:.1f} minutes, "

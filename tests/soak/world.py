@@ -202,5 +202,5 @@ class World(runs.Runs):
                 return True
             if self.has_ended():
                 return happens()
-            time.sleep(0.002)
+            time.sleep(0.004)
         return False
