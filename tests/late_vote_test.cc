@@ -98,7 +98,10 @@ std::vector<Case> cases() {
            {.tied = true, .kind = "bert"},
            /*shard_update=*/false,
            OptimizerKind::kSgd},
-          {{.scheme = "planned", .depth = 4, .micros = 6}, {.dropout = true}}};
+          {{.scheme = "planned", .depth = 4, .micros = 6}, {.dropout = true}},
+          {{.scheme = "chimera", .depth = 4, .micros = 4},
+           {.width = 2, .tied = true, .precision = Precision::kBf16},
+           /*shard_update=*/true}};
 }
 
 RunConfig config_for(const Case& layout) {

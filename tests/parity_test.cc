@@ -104,6 +104,23 @@ std::string name_of(const ::testing::TestParamInfo<Share>& info) {
 INSTANTIATE_TEST_SUITE_P(Parity, EverySynchronousLayout,
                          ::testing::ValuesIn(synchronous_layouts()), name_of);
 
+// Every scheme at a depth in bf16, with one combination of extras each.
+TEST_P(EverySynchronousLayout, EqualsTheUnsplitModelInBf16) {
+  const Share& share = GetParam();
+  const std::size_t step = testing::full_grid() ? 1 : 4;
+  for (std::size_t at = 0; at < share.layouts.size(); at += step) {
+    const int number = share.first + static_cast<int>(at);
+    Extras extras = combination(number * 5 % kCombinations);
+    extras.precision = Precision::kBf16;
+    const ScheduleSpec& spec = share.layouts[at];
+    SCOPED_TRACE(testing::text_of(spec) + text_of(extras));
+    const VerifyReport report =
+        verify(*setup_of(config_of(spec, extras)), {.steps = 2});
+    EXPECT_TRUE(report.passes()) << worst(report);
+    if (HasFailure()) return;
+  }
+}
+
 // Every scheme with each member of the Llama family in turn.
 TEST(Parity, EverySchemeTrainsALlama) {
   int number = 0;
@@ -149,6 +166,16 @@ TEST(Parity, OneHalfOfABackwardMayBeSplit) {
     write_file(config.schedule.file, to_sched(schedule));
     SCOPED_TRACE(split);
     expect_exact(*setup_of(config));
+  }
+}
+
+TEST(Parity, AsynchronousSchemesAreAsStaleInBf16) {
+  for (const char* scheme : {"pipedream", "pipedream-2bw"}) {
+    const auto setup =
+        setup_of(config_of({.scheme = scheme, .depth = 4, .micros = 4},
+                           {.width = 2, .precision = Precision::kBf16}));
+    const VerifyReport report = verify(*setup, {.steps = 3});
+    EXPECT_TRUE(report.passes()) << scheme << ": " << worst(report);
   }
 }
 
@@ -256,12 +283,15 @@ TEST(Parity, ASavedOrderRepeatsTheRun) {
 // Updating by shards gives the same bits as updating everything on each holder.
 TEST(Parity, ShardedUpdatesGiveTheSameBits) {
   for (const char* scheme : {"chimera", "1f1b", "zb-v"}) {
-    for (const char* decay : {"true", "false"}) {
-      RunConfig config = config_of(
-          {.scheme = scheme, .depth = 4, .micros = 4},
-          {.width = 2, .tied = true, .dropout = true, .sync = "eager"});
+    for (const Precision precision : {Precision::kFloat32, Precision::kBf16}) {
+      RunConfig config = config_of({.scheme = scheme, .depth = 4, .micros = 4},
+                                   {.width = 2,
+                                    .tied = true,
+                                    .dropout = true,
+                                    .sync = "eager",
+                                    .precision = precision});
       config.train.steps = 5;
-      config.train.decay_all = std::string(decay) == "true";
+      config.train.decay_all = precision == Precision::kFloat32;
       const auto whole = setup_of(config);
       config.train.shard_update = true;
       const auto sharded = setup_of(config);

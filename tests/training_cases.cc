@@ -32,10 +32,11 @@ std::string token_file() {
 }  // namespace
 
 std::string text_of(const Extras& extras) {
-  return fmt::format(
-      " W={}{}{}{} {} {}", extras.width, extras.recompute ? " recompute" : "",
-      extras.tied ? " tied" : "", extras.dropout ? " dropout" : "", extras.sync,
-      extras.kind);
+  return fmt::format(" W={}{}{}{} {} {} {}", extras.width,
+                     extras.recompute ? " recompute" : "",
+                     extras.tied ? " tied" : "",
+                     extras.dropout ? " dropout" : "", extras.sync, extras.kind,
+                     name_of(extras.precision));
 }
 
 Extras combination(int number) {
@@ -67,7 +68,9 @@ RunConfig config_of(const ScheduleSpec& spec, const Extras& extras) {
       extras.recompute, extras.sync, token_file());
   const Result<RunConfig> config = parse_training_config(text, "test", {});
   if (!config) throw std::runtime_error(to_string(config.errors()[0]));
-  return *config;
+  RunConfig result = *config;
+  result.train.precision = extras.precision;
+  return result;
 }
 
 std::unique_ptr<RunSetup> setup_of(const RunConfig& config) {

@@ -19,6 +19,7 @@ struct Extras {
   bool dropout = false;
   const char* sync = "end";
   const char* kind = "gpt2";
+  Precision precision = Precision::kFloat32;
 };
 
 [[nodiscard]] std::string text_of(const Extras& extras);

@@ -24,7 +24,7 @@ constexpr int kCores = 2;
 class Core {
  public:
   explicit Core(const RunSetup& setup)
-      : compute_(compute_options(setup, at::kFloat)),
+      : compute_(compute_options(setup, formats_of(setup))),
         program_(setup.schedule, 0) {}
 
   // Runs blocks until one is empty; `meet` returns the steps of the next.

@@ -56,9 +56,19 @@ class Resume(runs.Runs):
                          ["train.optimizer=sgd", "train.momentum=0.9"],
                          ["model.tie_embeddings=false",
                           "schedule.recompute=true"],
-                         ["train.shard_update=true"]):
+                         ["train.shard_update=true"],
+                         ["train.precision=bf16", "train.shard_update=true"]):
             with self.subTest(settings):
                 self.compare(*settings)
+
+    def test_the_precision_may_change(self):
+        """A checkpoint holds float32 weights whatever the precision."""
+        self.train("run", "run.save_every=2", "train.steps=2",
+                   "train.precision=bf16")
+        said = self.train("run", "train.steps=3", resume=True)
+        self.assertRegex(said, "note: train.precision = .*float32.* so far had "
+                               ".*bf16")
+        self.assertEqual(len(self.losses("run")), 3)
 
     def test_bert(self):
         self.compare('model.kind="bert"')

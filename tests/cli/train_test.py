@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 import xml.etree.ElementTree
 
 CHIMERA = os.path.abspath(sys.argv.pop(1))
@@ -243,6 +244,15 @@ class Train(Base):
         self.assertEqual(len(self.metrics()), 5)
         self.assertFalse((self.run_dir / "weights").exists())
 
+    def test_a_cpu_without_bf16_products_is_told_of(self):
+        with unittest.mock.patch.dict(os.environ,
+                                      ONEDNN_MAX_CPU_ISA="AVX512_CORE"):
+            run = self.trained("train.precision=bf16")
+            self.assertIn("no instructions for bf16",
+                          run.stderr.splitlines()[0])
+            self.assertIn("no instructions for bf16",
+                          self.chimera("doctor").stdout)
+
     def test_export_copies_the_weights(self):
         self.trained()
         out = self.folder / "hf"
@@ -467,6 +477,13 @@ class Verify(Base):
             self.assertEqual(run.returncode, 0, run.stderr + run.stdout)
             self.assertIn("worst tensor transformer.", run.stdout)
             self.assertEqual(len(re.findall("^step", run.stdout, re.M)), 2)
+
+    def test_bf16_is_verified_in_bf16(self):
+        for threads in (1, 2):
+            run = self.chimera("verify", "-c", self.config, "--set",
+                               "train.precision=bf16", "--set",
+                               f"train.threads={threads}")
+            self.assertEqual(run.returncode, 0, run.stderr + run.stdout)
 
     def test_asynchronous_schemes_are_as_stale_as_they_say(self):
         for scheme in ("pipedream", "pipedream-2bw"):

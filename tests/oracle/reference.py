@@ -205,9 +205,11 @@ def train_here(model, samples, batch_size, options):
     for step in range(options["steps"]):
         for group in optimizer.param_groups:
             group["lr"] = rate(step, options)
-        loss = loss_of(model, [
-            samples[n % len(samples)]
-            for n in range(step * batch_size, (step + 1) * batch_size)])
+        with torch.autocast("cpu", torch.bfloat16,
+                            enabled=options.get("precision") == "bf16"):
+            loss = loss_of(model, [
+                samples[n % len(samples)]
+                for n in range(step * batch_size, (step + 1) * batch_size)])
         optimizer.zero_grad()
         loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(
@@ -299,7 +301,9 @@ class Case(unittest.TestCase):
             self.assertAlmostEqual(line["lr"] / lr, 1, delta=1e-8)
             self.assertEqual(line["tokens"], batch_size * SEQ)
         losses, norms = numpy.max(differences, axis=0)  # propagates NaN
-        weights = self.weight_difference(model, before, folder)
+        # In bf16 Adam makes full steps of rounding errors: no weight is near.
+        weights = (math.nan if options.get("precision") == "bf16" else
+                   self.weight_difference(model, before, folder))
         print(f"{kind} {name}: worst difference of losses {losses:.1e}, norms "
               f"{norms:.1e}, weights {weights:.1e}", flush=True)
         return losses, norms, weights

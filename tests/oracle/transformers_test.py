@@ -66,6 +66,22 @@ class Bert(reference.Case):
                          layout("1f1b", 2, 2))
 
 
+class Bf16(reference.Case):
+    def test_losses_are_those_under_autocast(self):
+        for name, model, schedule in [
+            ("chimera D=4", gpt2(), layout("chimera", 4, 4)),
+            ("zb-v D=2, recompute", gpt2(False),
+             layout("zb-v", 2, 4, recompute=True)),
+            ("1f1b D=2, width 2", bert(), layout("1f1b", 2, 2, width=2)),
+            ("chimera D=4", reference.llama(), layout("chimera", 4, 4)),
+        ]:
+            with self.subTest(name):
+                losses, _, _ = self.differences(
+                    name + ", bf16", model, schedule, {},
+                    TRAIN | {"precision": "bf16"})
+                self.assertLess(losses, 2e-3)
+
+
 class Optimizers(reference.Case):
     def test_decay_groups(self):
         schedule = layout("chimera", 4, 4)

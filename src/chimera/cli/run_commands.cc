@@ -100,8 +100,8 @@ void add_verify_command(Command& program) {
   add_config_flags(command, *request);
   command.add_value("--steps", request->steps, "steps to compare (default 3)",
                     "K");
-  command.add_value("--dtype", request->dtype, "float32 (default) or float64",
-                    "T");
+  command.add_value("--dtype", request->dtype,
+                    "float32 (default; bf16 runs in bf16) or float64", "T");
   command.set_footer(
       "Loss and gradients of every step are compared with the unsplit model's\n"
       "on the same weights and samples, tensor by tensor, and replicas of a\n"

@@ -29,15 +29,28 @@ std::string mpi_text() {
                          : "processes by " + library + " (mpirun, srun)";
 }
 
+// Products of bf16 matrices against those of float32.
+std::string bf16_text(double float32_flops) {
+  const double flops = measure_peak_flops(Precision::kBf16);
+  return fmt::format(
+      "bf16       {:.0f} GFLOP/s on all cores, {:.1f} x sgemm{}\n", flops / 1e9,
+      flops / float32_flops,
+      has_bf16_products() ? ""
+                          : "; no instructions for bf16 matrix products here: "
+                            "train.precision = \"bf16\" runs, but slowly");
+}
+
 std::string facts() {
   const double memory_gb = static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
                            static_cast<double>(sysconf(_SC_PAGESIZE)) / 1e9;
   const int cores = usable_cores();
+  const double float32_flops = measure_peak_flops(Precision::kFloat32);
   std::string text = fmt::format(
       "chimera    {}\ncompiler   {}\nlibtorch   {}\ncores      {}\n"
       "memory     {:.1f} GB\nsgemm      {:.0f} GFLOP/s on all cores\n",
       CHIMERA_VERSION, __VERSION__, TORCH_VERSION, cores, memory_gb,
-      measure_peak_flops() / 1e9);
+      float32_flops / 1e9);
+  text += bf16_text(float32_flops);
   text += "transport  threads of one process; " + mpi_text() + "\n";
   text += "devices    CPU (no other has been tested)\n";
   return text;

@@ -97,7 +97,7 @@ std::string speed_text(const RunSetup& setup,
   if (!setup.is_emulated()) {
     const double tokens = static_cast<double>(setup.global_batch()) *
                           setup.model.details.shape.seq;
-    const double peak = measure_peak_flops();
+    const double peak = measure_peak_flops(setup.config.train.precision);
     const double mfu = flops_per_step(setup) / step_s / peak;
     text += fmt::format("            {:.0f} tokens/s, MFU {:.1f} %\n",
                         tokens / step_s, 100 * mfu);

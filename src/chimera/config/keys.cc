@@ -132,6 +132,7 @@ std::vector<ConfigKey> make_keys() {
       {"train", "on_nan", train<&T::on_nan>},
       {"train", "eval_every", train<&T::eval_every>, kFromZero},
       {"train", "vote", train<&T::vote>},
+      {"train", "precision", train<&T::precision>},
       path_key({"data", "path", data<&D::path>}),
       path_key({"data", "eval_path", data<&D::eval_path>}),
       {"data", "order", data<&D::order>},

@@ -23,8 +23,8 @@ using KeyField = std::variant<
     std::vector<int>*, std::vector<double>*, std::vector<std::string>*,
     std::optional<bool>*, std::optional<int>*, std::optional<double>*, Scale*,
     Sync*, std::optional<Shape>*, ModelKind*, std::optional<LlamaVariant>*,
-    OptimizerKind*, LrDecay*, OnNan*, VoteMode*, SampleOrder*, TokenType*,
-    Packing*, TransportKind*>;
+    OptimizerKind*, LrDecay*, OnNan*, VoteMode*, Precision*, SampleOrder*,
+    TokenType*, Packing*, TransportKind*>;
 
 // The numbers that a key accepts (each number of a list). They must be finite.
 // The limits are whole numbers.

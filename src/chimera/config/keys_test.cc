@@ -65,6 +65,7 @@ TEST(Keys, EnumeratorsMatchTheirNames) {
   EXPECT_EQ(name_of(LrDecay::kCosine), "cosine");
   EXPECT_EQ(name_of(OnNan::kSkip), "skip");
   EXPECT_EQ(name_of(VoteMode::kLate), "late");
+  EXPECT_EQ(name_of(Precision::kBf16), "bf16");
   EXPECT_EQ(name_of(SampleOrder::kSequential), "sequential");
   EXPECT_EQ(name_of(TransportKind::kMpi), "mpi");
 }

@@ -52,6 +52,12 @@ inline constexpr auto kVoteModeNames =
     std::to_array<std::string_view>({"wait", "late"});
 constexpr Names names_of(VoteMode) { return kVoteModeNames; }
 
+// Of matrix products and activations.
+enum class Precision { kFloat32, kBf16 };
+inline constexpr auto kPrecisionNames =
+    std::to_array<std::string_view>({"float32", "bf16"});
+constexpr Names names_of(Precision) { return kPrecisionNames; }
+
 enum class SampleOrder { kShuffled, kSequential };
 inline constexpr auto kSampleOrderNames =
     std::to_array<std::string_view>({"shuffled", "sequential"});

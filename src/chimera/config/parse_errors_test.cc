@@ -258,6 +258,13 @@ TEST(ParseErrors, NotOneOfTheNames) {
                   "of adamw, adam, sgd; hint: did you mean adamw?"));
 }
 
+TEST(ParseErrors, HalfPrecisionIsRefusedWithTheReason) {
+  EXPECT_THAT(errors_after_schedule("[train]\nprecision = \"fp16\"\n"),
+              ElementsAre(testing::HasSubstr(
+                  "train.precision = \"fp16\" must be one of float32, bf16; "
+                  "hint: fp16 cannot hold small gradients")));
+}
+
 TEST(ParseErrors, UnknownPresetHidesNothingButWhatItWouldGive) {
   EXPECT_THAT(errors("[model]\npreset = \"gpt2-tin\"\nheads = 0\n"),
               ElementsAre("E009] run.toml:2: model.preset = \"gpt2-tin\" must "

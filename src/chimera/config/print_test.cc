@@ -155,6 +155,7 @@ TrainConfig any_train() {
   train.on_nan = *element(OnNan::kStop, OnNan::kSkip);
   train.eval_every = *inRange(0, 1000);
   train.vote = *element(VoteMode::kWait, VoteMode::kLate);
+  train.precision = *element(Precision::kFloat32, Precision::kBf16);
   return train;
 }
 
@@ -268,6 +269,7 @@ shard_update = false
 on_nan = "stop"
 eval_every = 0
 vote = "wait"
+precision = "float32"
 
 [data]
 path = ""

@@ -139,6 +139,7 @@ struct TrainConfig {
   int eval_every = 0;  // steps; 0 = never
   // How updates that depend on the vote of all workers are applied.
   VoteMode vote = VoteMode::kWait;
+  Precision precision = Precision::kFloat32;
 
   bool operator==(const TrainConfig&) const = default;
 };

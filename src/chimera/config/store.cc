@@ -127,17 +127,27 @@ Refusal read(const Slot& slot, const TomlValue& value, double& out) {
   return refusal;
 }
 
+// What to say about a value that a reader may well expect; empty: nothing.
+std::string reason_against(const std::string& text) {
+  const bool is_half = text == "fp16" || text == "float16" || text == "half";
+  return is_half ? "fp16 cannot hold small gradients without scaling the loss, "
+                   "which Chimera does not do; bf16 has float32's range"
+                 : "";
+}
+
 Refusal check_choice(const Slot& slot, const std::string& text, Names choices) {
   const std::vector<std::string> names(choices.begin(), choices.end());
   if (names.empty() ||
       std::find(names.begin(), names.end(), text) != names.end()) {
     return std::nullopt;
   }
-  return Diagnostic{.code = "E009",
-                    .where = "",
-                    .found = found_text(slot, TomlValue{text}),
-                    .needed = "must be one of " + join(names, ", "),
-                    .hint = did_you_mean(text, names)};
+  const std::string reason = reason_against(text);
+  return Diagnostic{
+      .code = "E009",
+      .where = "",
+      .found = found_text(slot, TomlValue{text}),
+      .needed = "must be one of " + join(names, ", "),
+      .hint = reason.empty() ? did_you_mean(text, names) : reason};
 }
 
 // Accepts any text without a null character, which would silently cut a path

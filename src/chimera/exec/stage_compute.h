@@ -142,6 +142,8 @@ class StageCompute {
   // update.
   [[nodiscard]] virtual NumberBuffer updated_shards(const SumGroup& group,
                                                     int stage) = 0;
+  // Called when the shards of the other ranks are there.
+  virtual void take_shards(const SumGroup& /*group*/, int /*stage*/) {}
 
   // This rank's ballot for the step's vote. REQUIRES: its all-reduces are
   // complete.

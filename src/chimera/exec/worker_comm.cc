@@ -102,6 +102,8 @@ void Worker::finish_gathers(
     const Action update{.op = Op::kU, .stage = gather.stage};
     (void)waiting(update, gather.id.step, "the other shards of the update",
                   [&] { return transport_.wait_collective(gather.id); });
+    compute_.take_shards(program_->schedule().groups[gather.id.group],
+                         gather.stage);
     open_gathers_.erase(open_gathers_.begin() +
                         static_cast<std::ptrdiff_t>(at));
   }

@@ -178,7 +178,7 @@ class BertHead : public TransformerLayer {
     } else {
       list.matrix("cls.predictions.decoder", {hidden, shape.vocab});
     }
-    list.vector("cls.predictions.bias", shape.vocab, Init::kZeros)
+    list.bias("cls.predictions.bias", shape.vocab)
         .linear("cls.seq_relationship", {hidden, 2});
     return list.take();
   }

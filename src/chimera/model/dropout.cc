@@ -85,11 +85,16 @@ void fill_mask(const at::Tensor& mask, const MaskKey& key) {
 
 // Scales the kept elements of x by 1 / (1 - rate) and sets the others to 0.
 at::Tensor masked(const at::Tensor& x, const MaskKey& key) {
-  const at::Tensor mask = at::empty(x.sizes(), x.options().device(at::kCPU),
-                                    at::MemoryFormat::Contiguous);
-  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "dropout",
+  // In bf16 the scale of what is kept would be off by a quarter of a percent.
+  const at::ScalarType type = x.scalar_type() == at::kBFloat16
+                                  ? at::ScalarType(at::kFloat)
+                                  : x.scalar_type();
+  const at::Tensor mask =
+      at::empty(x.sizes(), x.options().device(at::kCPU).dtype(type),
+                at::MemoryFormat::Contiguous);
+  AT_DISPATCH_FLOATING_TYPES(type, "dropout",
                              [&] { fill_mask<scalar_t>(mask, key); });
-  return x * mask.to(x.device());
+  return (x * mask.to(x.device())).to(x.scalar_type());
 }
 
 class CounterDropout : public torch::autograd::Function<CounterDropout> {

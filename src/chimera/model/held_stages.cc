@@ -23,7 +23,7 @@ void HeldStages::make_tied_block(const std::vector<int>& stages) {
         tied_parameters(layers_of(options_.model, options_.cut, stage));
     if (specs.empty()) continue;
     const Sharing sharing = sharing_of({0, options_.schedule.stages() - 1});
-    tied_ = std::make_unique<ParameterBlock>(std::move(specs), options_.dtype,
+    tied_ = std::make_unique<ParameterBlock>(std::move(specs), options_.formats,
                                              sharing);
     tied_values_ = tied_->make_values(options_.init, {});
     tied_stage_ = stage;
@@ -37,7 +37,7 @@ void HeldStages::make_stages(const std::vector<int>& stages) {
     stages_[stage] = std::make_unique<TorchStage>(TorchStage::Options{
         .layers = layers,
         .first_layer = options_.cut[stage],
-        .dtype = options_.dtype,
+        .formats = options_.formats,
         .sharing = sharing_of({stage}),
         .tied = tied_parameters(layers).empty() ? nullptr : tied_.get()});
   }
@@ -131,6 +131,15 @@ NumberBuffer HeldStages::updated_shards(const SumGroup& group, int stage,
   }
   const ParameterBlock* tied = tied_updated_with(stage);
   return tied != nullptr ? tied->value_buffer(tied_values_) : NumberBuffer{};
+}
+
+void HeldStages::take_shards(const SumGroup& group, int stage,
+                             const TorchWeights& newest) const {
+  if (is_tied(group)) {
+    tied_->round_other_shards(tied_values_);
+  } else if (!newest.is_shared) {
+    stages_.at(stage)->block().round_other_shards(newest.own);
+  }
 }
 
 }  // namespace chimera

@@ -49,6 +49,9 @@ class HeldStages {
   // `newest` holds the stage's updated weights.
   [[nodiscard]] NumberBuffer updated_shards(const SumGroup& group, int stage,
                                             const TorchWeights& newest) const;
+  // Called when those shards have arrived.
+  void take_shards(const SumGroup& group, int stage,
+                   const TorchWeights& newest) const;
 
  private:
   void make_tied_block(const std::vector<int>& stages);

@@ -122,7 +122,7 @@ class LlamaBlock : public TransformerLayer {
     const auto project = [&](const std::string& part, std::int64_t width) {
       list.matrix(self + part, {hidden, width});
       if (!llama.has_qkv_bias()) return;
-      list.vector(self + part + ".bias", width, Init::kZeros);
+      list.bias(self + part + ".bias", width);
     };
     norm(name + ".input_layernorm", hidden);
     project("q_proj", queries);

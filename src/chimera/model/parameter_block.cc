@@ -46,6 +46,14 @@ double sum_of_squares(const T* numbers, std::int64_t count) {
   return std::accumulate(partial.begin(), partial.end(), 0.0);
 }
 
+void round(const BlockValues& values, const Shard& range) {
+  const at::NoGradGuard no_grad;
+  const auto begin = static_cast<std::int64_t>(range.begin);
+  const auto length = static_cast<std::int64_t>(range.end - range.begin);
+  values.numbers.rounded.narrow(0, begin, length)
+      .copy_(values.numbers.flat.narrow(0, begin, length));
+}
+
 NumberBuffer buffer_of(const at::Tensor& flat) {
   return {.data = flat.data_ptr(),
           .count = static_cast<std::size_t>(flat.numel()),
@@ -56,8 +64,11 @@ NumberBuffer buffer_of(const at::Tensor& flat) {
 }  // namespace
 
 ParameterBlock::ParameterBlock(std::vector<ParameterSpec> specs,
-                               at::ScalarType dtype, const Sharing& sharing)
-    : specs_(std::move(specs)), sharing_(sharing), offsets_(specs_.size()) {
+                               const Formats& formats, const Sharing& sharing)
+    : specs_(std::move(specs)),
+      rounded_type_(formats.products),
+      sharing_(sharing),
+      offsets_(specs_.size()) {
   for (const bool decays : {true, false}) {
     for (std::size_t i = 0; i < specs_.size(); ++i) {
       if (specs_[i].decays != decays) continue;
@@ -67,7 +78,10 @@ ParameterBlock::ParameterBlock(std::vector<ParameterSpec> specs,
     size_ = padded(size_);
     if (decays) decaying_ = size_;
   }
-  gradient_ = at::zeros({size_}, dtype);
+  rounds_ = formats.products != formats.numbers &&
+            std::any_of(specs_.begin(), specs_.end(),
+                        [](const auto& spec) { return spec.in_products; });
+  gradient_ = at::zeros({size_}, formats.numbers);
   for (std::size_t i = 0; i < specs_.size(); ++i) {
     gradient_views_.push_back(view(gradient_, i));
   }
@@ -87,41 +101,45 @@ NumberBuffer ParameterBlock::gradient_to_sum(bool only_shard) {
 }
 
 NumberBuffer ParameterBlock::value_buffer(const BlockValues& values) const {
-  return buffer_of(values.flat);
+  return buffer_of(values.numbers.flat);
 }
 
-at::Tensor ParameterBlock::make_numbers(const ParameterInit& init) const {
-  at::Tensor numbers = at::zeros_like(gradient_);
+BlockNumbers ParameterBlock::make_numbers(const ParameterInit& init) const {
+  BlockNumbers numbers{.flat = at::zeros_like(gradient_)};
   for (std::size_t i = 0; i < specs_.size(); ++i) {
-    view(numbers, i).copy_(init(specs_[i]));
+    view(numbers.flat, i).copy_(init(specs_[i]));
   }
+  if (rounds_) numbers.rounded = numbers.flat.to(rounded_type_);
   return numbers;
 }
 
 BlockValues ParameterBlock::values_in(
-    const at::Tensor& numbers, const std::vector<at::Tensor>& owned) const {
-  BlockValues values{.flat = numbers};
+    const BlockNumbers& numbers, const std::vector<at::Tensor>& owned) const {
+  BlockValues values{.numbers = numbers};
   for (std::size_t i = 0; i < specs_.size(); ++i) {
-    const at::Tensor place = view(values.flat, i);
+    const at::Tensor place = view(numbers.flat, i);
     at::Tensor leaf = owned.empty() ? at::Tensor() : owned[i];
     if (leaf.defined()) {
       leaf.set_data(place);
     } else {
-      leaf = place.detach().requires_grad_(true);
+      const bool rounds = rounds_ && specs_[i].in_products;
+      leaf = (rounds ? view(numbers.rounded, i) : place)
+                 .detach()
+                 .requires_grad_(true);
     }
     leaf.mutable_grad() = gradient_views_[i];
+    values.masters.push_back(place);
     values.leaves.push_back(leaf);
   }
   return values;
 }
 
 BlockValues ParameterBlock::copy_values(const BlockValues& values) const {
-  BlockValues copy{.flat = values.flat.clone()};
-  for (std::size_t i = 0; i < specs_.size(); ++i) {
-    copy.leaves.push_back(view(copy.flat, i).detach().requires_grad_(true));
-    copy.leaves.back().mutable_grad() = gradient_views_[i];
-  }
-  return copy;
+  const BlockNumbers& numbers = values.numbers;
+  return values_in(
+      {.flat = numbers.flat.clone(),
+       .rounded = rounds_ ? numbers.rounded.clone() : at::Tensor()},
+      {});
 }
 
 void ParameterBlock::begin_gradient() {
@@ -130,9 +148,13 @@ void ParameterBlock::begin_gradient() {
   is_used_up_ = false;
 }
 
+Shard ParameterBlock::own_shard() const {
+  return shard_of(static_cast<std::size_t>(size_), sharing_.index,
+                  sharing_.holders);
+}
+
 double ParameterBlock::squared_norm() const {
-  const Shard shard = shard_of(static_cast<std::size_t>(size_), sharing_.index,
-                               sharing_.holders);
+  const Shard shard = own_shard();
   const auto count = static_cast<std::int64_t>(shard.end - shard.begin);
   if (gradient_.scalar_type() == at::kDouble) {
     return sum_of_squares(gradient_.const_data_ptr<double>() + shard.begin,
@@ -142,9 +164,15 @@ double ParameterBlock::squared_norm() const {
 }
 
 Shard ParameterBlock::range_to_update(bool own_shard_only) const {
-  const auto size = static_cast<std::size_t>(size_);
-  return own_shard_only ? shard_of(size, sharing_.index, sharing_.holders)
-                        : Shard{0, size};
+  return own_shard_only ? own_shard()
+                        : Shard{0, static_cast<std::size_t>(size_)};
+}
+
+void ParameterBlock::round_other_shards(const BlockValues& values) const {
+  if (!rounds_) return;
+  const Shard mine = own_shard();
+  round(values, {0, mine.begin});
+  round(values, {mine.end, static_cast<std::size_t>(size_)});
 }
 
 void ParameterBlock::update(const Update& update, const BlockValues& values) {
@@ -181,7 +209,8 @@ void ParameterBlock::make_room_to_undo() {
 void ParameterBlock::undo_update(const BlockValues& values) {
   const at::NoGradGuard no_grad;
   const auto begin = static_cast<std::int64_t>(state_range_.begin);
-  values.flat.narrow(0, begin, before_[0].numel()).copy_(before_[0]);
+  values.numbers.flat.narrow(0, begin, before_[0].numel()).copy_(before_[0]);
+  if (rounds_) round(values, state_range_);
   for (std::size_t i = 0; i < states_.size(); ++i) {
     states_[i].copy_(before_[1 + i]);
   }
@@ -191,8 +220,8 @@ void ParameterBlock::undo_update(const BlockValues& values) {
   is_used_up_ = false;
 }
 
-// Works in chunks, so that a chunk's gradient is zeroed while it is still in
-// cache.
+// Works in chunks, so that a chunk's weights are rounded and its gradient is
+// zeroed while both are still in cache.
 void ParameterBlock::update_range(const Update& update,
                                   const BlockValues& values, const Shard& range,
                                   bool decays) {
@@ -209,7 +238,7 @@ void ParameterBlock::update_chunk(const Update& update,
                                   bool decays) {
   const auto begin = static_cast<std::int64_t>(chunk.begin);
   const auto length = static_cast<std::int64_t>(chunk.end - chunk.begin);
-  OptimizerSlice slice{.weights = values.flat.narrow(0, begin, length),
+  OptimizerSlice slice{.weights = values.numbers.flat.narrow(0, begin, length),
                        .gradient = gradient_.narrow(0, begin, length),
                        .decays = decays,
                        .step = update.step,
@@ -229,6 +258,7 @@ void ParameterBlock::update_chunk(const Update& update,
   }
   if (update.gradient_scale != 1) slice.gradient.mul_(update.gradient_scale);
   update.optimizer.update(slice);
+  if (rounds_) round(values, chunk);
   if (!update.can_be_undone) slice.gradient.zero_();
 }
 
@@ -252,7 +282,7 @@ void ParameterBlock::restore(const RestoredState& saved,
 
 std::vector<StatePiece> ParameterBlock::values_to_save(
     const char* kind, const BlockValues& values, const Sharing& sharing) const {
-  return whole_pieces(kind, values.flat, sharing);
+  return whole_pieces(kind, values.numbers.flat, sharing);
 }
 
 std::vector<StatePiece> ParameterBlock::states_to_save(

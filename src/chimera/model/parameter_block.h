@@ -12,16 +12,27 @@
 
 #include "chimera/comm/transport.h"
 #include "chimera/exec/train_state.h"
+#include "chimera/model/formats.h"
 #include "chimera/model/optimizer.h"
 #include "chimera/model/parameter_spec.h"
 #include "chimera/model/restored_state.h"
 
 namespace chimera {
 
+// The numbers of a block: what is trained, and a copy in the format of matrix
+// products, which every update renews. Undefined if the formats are the same.
+struct BlockNumbers {
+  at::Tensor flat;     // (size)
+  at::Tensor rounded;  // (size)
+};
+
 // One version of a block's values.
 struct BlockValues {
-  at::Tensor flat;                 // (size)
-  std::vector<at::Tensor> leaves;  // [parameter]; require gradients
+  BlockNumbers numbers;
+  std::vector<at::Tensor> masters;  // [parameter]: views into numbers.flat
+  // [parameter]: what layers compute with, views into either; they require
+  // gradients, which are in the format of numbers.flat.
+  std::vector<at::Tensor> leaves;
 };
 
 using ParameterInit = std::function<at::Tensor(const ParameterSpec& spec)>;
@@ -37,7 +48,7 @@ class ParameterBlock {
   // Lays out the parameters that decay first, then the others, each kind padded
   // to a multiple of kShardGrain. Any shard then splits into both kinds at
   // whole grains.
-  ParameterBlock(std::vector<ParameterSpec> specs, at::ScalarType dtype,
+  ParameterBlock(std::vector<ParameterSpec> specs, const Formats& formats,
                  const Sharing& sharing);
 
   [[nodiscard]] const std::vector<ParameterSpec>& specs() const {
@@ -60,9 +71,9 @@ class ParameterBlock {
   }
   // make_values in two halves: the numbers, which holders may share, and the
   // leaves, which each holder needs for itself.
-  [[nodiscard]] at::Tensor make_numbers(const ParameterInit& init) const;
+  [[nodiscard]] BlockNumbers make_numbers(const ParameterInit& init) const;
   [[nodiscard]] BlockValues values_in(
-      const at::Tensor& numbers, const std::vector<at::Tensor>& owned) const;
+      const BlockNumbers& numbers, const std::vector<at::Tensor>& owned) const;
   // A new version with equal values.
   [[nodiscard]] BlockValues copy_values(const BlockValues& values) const;
 
@@ -83,6 +94,8 @@ class ParameterBlock {
   };
   // Updates `values` and consumes the gradient.
   void update(const Update& update, const BlockValues& values);
+  // Renews the rounded copy of what other holders have updated and sent.
+  void round_other_shards(const BlockValues& values) const;
   // Takes back the last update. REQUIRES: it was made with can_be_undone, and
   // no gradient was added since. ENSURES: values, states and gradient are as
   // before it.
@@ -111,6 +124,7 @@ class ParameterBlock {
                     const Shard& range, bool decays);
   void update_chunk(const Update& update, const BlockValues& values,
                     const Shard& chunk, bool decays);
+  [[nodiscard]] Shard own_shard() const;
   [[nodiscard]] Shard range_to_update(bool own_shard_only) const;
   void make_room_to_undo();
   [[nodiscard]] std::vector<StatePiece> whole_pieces(
@@ -120,6 +134,8 @@ class ParameterBlock {
       const std::string& kind, const at::Tensor& state) const;
 
   std::vector<ParameterSpec> specs_;
+  bool rounds_ = false;  // there is a rounded copy
+  at::ScalarType rounded_type_;
   Sharing sharing_;
   std::vector<std::int64_t> offsets_;  // [parameter]
   std::int64_t decaying_ = 0;          // numbers before this index decay

@@ -30,10 +30,10 @@ class Subtract final : public Optimizer {
 };
 
 TEST(ParameterBlock, ParametersAreViewsOfOnePieceOfMemory) {
-  ParameterBlock block(specs(), at::kFloat, {});
+  ParameterBlock block(specs(), {}, {});
   const BlockValues values = block.make_values(numbered, {});
-  const auto* begin = values.flat.const_data_ptr<float>();
-  const auto* end = begin + values.flat.numel();
+  const auto* begin = values.numbers.flat.const_data_ptr<float>();
+  const auto* end = begin + values.numbers.flat.numel();
   for (std::size_t i = 0; i < specs().size(); ++i) {
     const at::Tensor& leaf = values.leaves[i];
     EXPECT_TRUE(at::equal(leaf.detach(), numbered(specs()[i])));
@@ -48,7 +48,7 @@ TEST(ParameterBlock, ParametersAreViewsOfOnePieceOfMemory) {
 }
 
 TEST(ParameterBlock, BackwardsAddInPlaceAndStartAnewAfterAnUpdate) {
-  ParameterBlock block(specs(), at::kFloat, {});
+  ParameterBlock block(specs(), {}, {});
   const BlockValues values = block.make_values(numbered, {});
   const Subtract optimizer;
   for (int step = 0; step < 2; ++step) {
@@ -69,7 +69,7 @@ TEST(ParameterBlock, BackwardsAddInPlaceAndStartAnewAfterAnUpdate) {
 }
 
 TEST(ParameterBlock, ASkippedUpdateUsesTheGradientUp) {
-  ParameterBlock block(specs(), at::kFloat, {});
+  ParameterBlock block(specs(), {}, {});
   const BlockValues values = block.make_values(numbered, {});
   values.leaves[0].sum().backward();
   block.skip_update();
@@ -78,7 +78,7 @@ TEST(ParameterBlock, ASkippedUpdateUsesTheGradientUp) {
 }
 
 TEST(ParameterBlock, ACopyIsAVersionOfItsOwn) {
-  ParameterBlock block(specs(), at::kFloat, {});
+  ParameterBlock block(specs(), {}, {});
   const BlockValues old = block.make_values(numbered, {});
   const BlockValues copy = block.copy_values(old);
   copy.leaves[0].sum().backward();
@@ -92,7 +92,7 @@ TEST(ParameterBlock, ACopyIsAVersionOfItsOwn) {
 // to the whole update.
 TEST(ParameterBlock, ShardsAddUpToTheWhole) {
   constexpr int kHolders = 3;
-  ParameterBlock whole(specs(), at::kFloat, {});
+  ParameterBlock whole(specs(), {}, {});
   const BlockValues expected = whole.make_values(numbered, {});
   const auto backward = [](const BlockValues& values) {
     for (const at::Tensor& leaf : values.leaves) leaf.square().sum().backward();
@@ -102,10 +102,10 @@ TEST(ParameterBlock, ShardsAddUpToTheWhole) {
   const ParameterBlock::Update update{
       .optimizer = optimizer, .gradient_scale = 0.5, .own_shard_only = true};
   const double norm = whole.squared_norm();
-  at::Tensor gathered = at::zeros_like(expected.flat);
+  at::Tensor gathered = at::zeros_like(expected.numbers.flat);
   double sum = 0;
   for (int holder = 0; holder < kHolders; ++holder) {
-    ParameterBlock block(specs(), at::kFloat, {holder, kHolders});
+    ParameterBlock block(specs(), {}, {holder, kHolders});
     const BlockValues values = block.make_values(numbered, {});
     backward(values);
     sum += block.squared_norm();
@@ -115,18 +115,18 @@ TEST(ParameterBlock, ShardsAddUpToTheWhole) {
     const auto begin = static_cast<std::int64_t>(shard.begin);
     const auto length = static_cast<std::int64_t>(shard.end) - begin;
     gathered.narrow(0, begin, length)
-        .copy_(values.flat.narrow(0, begin, length));
+        .copy_(values.numbers.flat.narrow(0, begin, length));
   }
   EXPECT_DOUBLE_EQ(sum, norm);
   whole.update({.optimizer = optimizer, .gradient_scale = 0.5}, expected);
-  EXPECT_TRUE(at::equal(gathered, expected.flat));
+  EXPECT_TRUE(at::equal(gathered, expected.numbers.flat));
 }
 
 // Ensures that the next step's gradient starts from zero everywhere, whatever
 // the sum left outside of a rank's shard.
 TEST(ParameterBlock, AnUpdateOfAShardLeavesNoGradientBehind) {
   for (const bool only_shard : {false, true}) {
-    ParameterBlock block(specs(), at::kFloat, {.index = 1, .holders = 2});
+    ParameterBlock block(specs(), {}, {.index = 1, .holders = 2});
     const BlockValues values = block.make_values(numbered, {});
     for (const at::Tensor& leaf : values.leaves) leaf.sum().backward();
     const NumberBuffer sum = block.gradient_to_sum(only_shard);
@@ -145,7 +145,7 @@ TEST(ParameterBlock, AnUpdateOfAShardLeavesNoGradientBehind) {
 TEST(ParameterBlock, AnUpdateCanBeUndone) {
   const Subtract optimizer;
   for (const bool own_shard_only : {false, true}) {
-    ParameterBlock block(specs(), at::kFloat, {.index = 1, .holders = 2});
+    ParameterBlock block(specs(), {}, {.index = 1, .holders = 2});
     const BlockValues values = block.make_values(numbered, {});
     const auto backward = [&](double factor) {
       block.begin_gradient();
@@ -177,17 +177,61 @@ TEST(ParameterBlock, AnUpdateCanBeUndone) {
     }
     EXPECT_TRUE(at::equal(block.gradients()[1], at::full({3, 7}, 3.0F)));
     update(0.5, false);
-    const at::Tensor after = values.flat.clone();
+    const at::Tensor after = values.numbers.flat.clone();
     const std::vector<float> states = state();
     backward(4);  // starts from zero
     EXPECT_TRUE(at::equal(block.gradients()[1], at::full({3, 7}, 4.0F)));
     update(1, true);
-    EXPECT_FALSE(at::equal(values.flat, after));
+    EXPECT_FALSE(at::equal(values.numbers.flat, after));
     EXPECT_NE(state(), states);
     block.undo_update(values);
-    EXPECT_TRUE(at::equal(values.flat, after));
+    EXPECT_TRUE(at::equal(values.numbers.flat, after));
     EXPECT_EQ(state(), states);
     EXPECT_TRUE(at::equal(block.gradients()[1], at::full({3, 7}, 4.0F)));
+  }
+}
+
+// Layers get rounded weights where products read them, and gradients of these
+// are added up in float32.
+TEST(ParameterBlock, EveryChangeRenewsTheRoundedCopy) {
+  std::vector<ParameterSpec> rounded = specs();
+  for (const std::size_t i : {1, 3}) rounded[i].in_products = true;
+  const ParameterInit thirds = [](const ParameterSpec& spec) {
+    return numbered(spec) / 3;
+  };
+  const Subtract optimizer;
+  for (const bool own_shard_only : {false, true}) {
+    ParameterBlock block(rounded, {.products = at::kBFloat16},
+                         {.index = 1, .holders = 2});
+    const BlockValues values = block.make_values(thirds, {});
+    EXPECT_EQ(values.leaves[0].scalar_type(), at::kFloat);
+    EXPECT_EQ(values.leaves[1].scalar_type(), at::kBFloat16);
+    EXPECT_EQ(values.leaves[1].grad().scalar_type(), at::kFloat);
+    const auto is_fresh = [&] {
+      return at::equal(values.leaves[3].detach(),
+                       values.masters[3].to(at::kBFloat16));
+    };
+    EXPECT_TRUE(is_fresh());
+    const at::Tensor before = values.leaves[3].detach().clone();
+    for (const at::Tensor& gradient : block.gradients()) gradient.fill_(1);
+    block.update({.optimizer = optimizer,
+                  .own_shard_only = own_shard_only,
+                  .can_be_undone = true},
+                 values);
+    EXPECT_TRUE(is_fresh());
+    EXPECT_FALSE(at::equal(values.leaves[3].detach(), before));
+    block.undo_update(values);
+    EXPECT_TRUE(at::equal(values.leaves[3].detach(), before));
+    // The other holder's shard arrives.
+    values.numbers.flat.add_(1);
+    EXPECT_FALSE(is_fresh());
+    block.round_other_shards(values);
+    EXPECT_TRUE(at::equal(values.leaves[1].detach(),
+                          values.masters[1].to(at::kBFloat16)));
+    const BlockValues copy = block.copy_values(values);
+    EXPECT_TRUE(at::equal(copy.leaves[1].detach(), values.leaves[1].detach()));
+    EXPECT_NE(copy.leaves[1].const_data_ptr(),
+              values.leaves[1].const_data_ptr());
   }
 }
 

@@ -25,7 +25,7 @@ class ParameterList {
   ParameterList& linear(const std::string& name, const LinearShape& shape,
                         double std = kStd) {
     matrix(name, shape, std);
-    return vector(name + ".bias", shape.out, Init::kZeros);
+    return bias(name + ".bias", shape.out);
   }
   // Adds NAME.weight only.
   ParameterList& matrix(const std::string& name, const LinearShape& shape,
@@ -35,7 +35,15 @@ class ParameterList {
                 .shape = in_out ? std::vector{shape.in, shape.out}
                                 : std::vector{shape.out, shape.in},
                 .std = std,
-                .decays = true});
+                .decays = true,
+                .in_products = true});
+  }
+  // Adds what is added to a matrix product.
+  ParameterList& bias(const std::string& name, std::int64_t width) {
+    return add({.name = name,
+                .shape = {width},
+                .init = Init::kZeros,
+                .in_products = true});
   }
   ParameterList& norm(const std::string& name, std::int64_t width) {
     vector(name + ".weight", width, Init::kOnes);
@@ -50,7 +58,8 @@ class ParameterList {
     return add({.name = name + ".weight",
                 .shape = {rows, width},
                 .std = kStd,
-                .tied = tied});
+                .tied = tied,
+                .in_products = true});
   }
 
   [[nodiscard]] std::vector<ParameterSpec> take() { return std::move(list_); }

@@ -18,6 +18,9 @@ struct ParameterSpec {
   double std = 0;       // for kNormal
   bool decays = false;  // false for biases, norms and embeddings
   bool tied = false;    // another layer lists this parameter too
+  // Matrix products (or look-ups) read it: in bf16 runs the layer gets it
+  // rounded. Others, such as the weights of norms, stay as they are.
+  bool in_products = false;
 
   bool operator==(const ParameterSpec&) const = default;
 };

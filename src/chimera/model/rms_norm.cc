@@ -13,10 +13,11 @@ class RmsNorm : public torch::autograd::Function<RmsNorm> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
                             const at::Tensor& weight, double eps) {
+    const at::Tensor wide = x.to(weight.scalar_type());
     const at::Tensor scale =
-        (x.square().mean(-1, true) + eps).rsqrt();  // (..., 1)
+        (wide.square().mean(-1, true) + eps).rsqrt();  // (..., 1)
     context->save_for_backward({x, weight, scale});
-    return x * scale * weight;
+    return (wide * scale * weight).to(x.scalar_type());
   }
 
   static variable_list backward(AutogradContext* context,
@@ -29,7 +30,7 @@ class RmsNorm : public torch::autograd::Function<RmsNorm> {
         (scaled - normal * (scaled * normal).mean(-1, true)) * scale;
     const at::Tensor grad_weight =
         (grads[0] * normal).reshape({-1, x.size(-1)}).sum(0);
-    return {grad_x, grad_weight, {}};
+    return {grad_x.to(x.scalar_type()), grad_weight, {}};
   }
 };
 

@@ -6,9 +6,10 @@
 
 namespace chimera {
 
-// Returns x (..., C) / sqrt(mean(x^2) + eps) * weight (C). Its backward keeps x
-// and one number per row; composed of torch's operations it would keep four
-// tensors of x's size.
+// Returns x (..., C) / sqrt(mean(x^2) + eps) * weight (C), computed in the
+// format of the weight and returned in that of x. Its backward keeps x and one
+// number per row; composed of torch's operations it would keep four tensors of
+// x's size.
 [[nodiscard]] at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight,
                                   double eps);
 

@@ -65,10 +65,15 @@ RotaryTable rows_at(const RotaryTable& table, const at::Tensor& positions) {
 
 at::Tensor rotate(const at::Tensor& x, const RotaryTable& table,
                   std::int64_t first) {
+  // bf16 would round the angles, too.
+  const at::ScalarType type = x.scalar_type() == at::kBFloat16
+                                  ? at::ScalarType(at::kFloat)
+                                  : x.scalar_type();
   const auto rows = [&](const at::Tensor& all) {
-    return all.narrow(-2, first, x.size(2)).to(x.options());
+    return all.narrow(-2, first, x.size(2)).to(x.options().dtype(type));
   };
-  return x * rows(table.cos) + turned_quarter(x) * rows(table.sin);
+  return (x * rows(table.cos) + turned_quarter(x) * rows(table.sin))
+      .to(x.scalar_type());
 }
 
 }  // namespace chimera

@@ -6,13 +6,12 @@
 // of every holder, and the next forward waits for the updates of all shards.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <functional>
 #include <map>
 #include <mutex>
 
 #include "chimera/model/memory_meter.h"
+#include "chimera/model/parameter_block.h"
 
 namespace chimera {
 
@@ -20,21 +19,23 @@ class SharedWeights {
  public:
   // Returns the numbers of the stage that starts with `first_layer`. The first
   // caller makes them; every caller's memory meter is charged. Thread-safe.
-  [[nodiscard]] at::Tensor get(int first_layer,
-                               const std::function<at::Tensor()>& make) {
+  [[nodiscard]] BlockNumbers get(int first_layer,
+                                 const std::function<BlockNumbers()>& make) {
     const std::lock_guard lock(mutex_);
-    at::Tensor& numbers = numbers_[first_layer];
-    if (!numbers.defined()) {
-      numbers = make();
-      disclaim(numbers);
+    BlockNumbers& numbers = numbers_[first_layer];
+    const bool is_new = !numbers.flat.defined();
+    if (is_new) numbers = make();
+    for (const at::Tensor& tensor : {numbers.flat, numbers.rounded}) {
+      if (!tensor.defined()) continue;
+      if (is_new) disclaim(tensor);
+      count_too(tensor);
     }
-    count_too(numbers);
     return numbers;
   }
 
  private:
   std::mutex mutex_;
-  std::map<int, at::Tensor> numbers_;
+  std::map<int, BlockNumbers> numbers_;
 };
 
 }  // namespace chimera

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -47,6 +48,23 @@ at::Tensor& grad_of(const at::Tensor& leaf) {
   return grad;
 }
 
+// Adds a (m, k) times b (k, n) to `sum` (m, n).
+void add_product(const at::Tensor& sum, const at::Tensor& a,
+                 const at::Tensor& b) {
+  if (sum.scalar_type() == a.scalar_type()) {
+    sum.addmm_(a, b);
+    return;
+  }
+  // A product in bf16 is added while it is still in a cache.
+  constexpr std::int64_t kNumbers = 1 << 19;
+  const std::int64_t rows = sum.size(0);
+  const std::int64_t most = std::max<std::int64_t>(1, kNumbers / sum.size(1));
+  for (std::int64_t first = 0; first < rows; first += most) {
+    const std::int64_t count = std::min(most, rows - first);
+    sum.narrow(0, first, count).add_(at::mm(a.narrow(0, first, count), b));
+  }
+}
+
 class SplitLinear : public torch::autograd::Function<SplitLinear> {
  public:
   // x (N, in) -> (N, out)
@@ -87,13 +105,14 @@ class SplitLinear : public torch::autograd::Function<SplitLinear> {
                                const at::Tensor& grad) {
     if (weights.weight.requires_grad()) {
       if (weights.layout == WeightLayout::kInOut) {
-        grad_of(weights.weight).addmm_(x.t(), grad);
+        add_product(grad_of(weights.weight), x.t(), grad);
       } else {
-        grad_of(weights.weight).addmm_(grad.t(), x);
+        add_product(grad_of(weights.weight), grad.t(), x);
       }
     }
     if (weights.bias.defined() && weights.bias.requires_grad()) {
-      grad_of(weights.bias).add_(grad.sum(0));
+      at::Tensor& sum = grad_of(weights.bias);
+      sum.add_(grad.sum({0}, /*keepdim=*/false, sum.scalar_type()));
     }
   }
 };
@@ -128,7 +147,8 @@ class SplitEmbedding : public torch::autograd::Function<SplitEmbedding> {
       const at::Tensor padding = indices.eq(weights.padding_row);
       grad = grad.masked_fill(padding.unsqueeze(1), 0);
     }
-    grad_of(weights.weight).index_add_(0, indices, grad);
+    at::Tensor& sum = grad_of(weights.weight);
+    sum.index_add_(0, indices, grad.to(sum.scalar_type()));
   }
 };
 

@@ -5,7 +5,8 @@
 // Weight and bias gradients are added straight into their .grad, in place and
 // without a temporary of the weight's size; a missing .grad is made first.
 // Autograd itself sees no gradient for them. The sums have the same bits
-// whether they are deferred or not.
+// whether they are deferred or not. A .grad may be wider than its weight:
+// gradients of bf16 weights are added up in float32.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -84,6 +84,9 @@ class TorchCompute final : public StageCompute {
   void undo_update(int stage, const WeightsPtr& weights) override;
   void forget_forwards(int step) override { training_losses_.erase(step); }
   NumberBuffer updated_shards(const SumGroup& group, int stage) override;
+  void take_shards(const SumGroup& group, int stage) override {
+    stages_->take_shards(group, stage, *newest_[stage]);
+  }
   Ballot ballot(int step, bool training) override;
   PayloadPtr empty_payload(const Work& work, bool is_gradient) override;
   std::int64_t peak_bytes() const override { return meter_->peak_bytes(); }
@@ -307,7 +310,7 @@ void TorchCompute::show(const ParameterBlock& block, const UpdateOrder& order,
                         .step = order.step,
                         .micro = order.micro,
                         .specs = block.specs(),
-                        .weights = values.leaves,
+                        .weights = values.masters,
                         .gradients = block.gradients()});
 }
 
@@ -376,7 +379,7 @@ PayloadPtr TorchCompute::empty_payload(const Work& work, bool is_gradient) {
       options_.micro_batch / (is_gradient ? parts(work) : 1);
   const ModelShape& shape = options_.model.details.shape;
   std::vector<std::int64_t> sizes = {samples, shape.seq, shape.hidden};
-  at::ScalarType type = options_.dtype;
+  at::ScalarType type = options_.formats.products;
   if (!options_.model.boundaries.empty()) {
     const int last_layer = options_.cut[work.stage + (is_gradient ? 1 : 0)] - 1;
     const BoundaryShape& boundary = options_.model.boundaries[last_layer];
@@ -409,7 +412,7 @@ std::vector<NamedTensor> named_weights(const TorchComputeOptions& options,
     const std::vector<ParameterSpec>& specs = layers[layer]->parameters();
     for (std::size_t i = 0; i < specs.size(); ++i) {
       named.push_back(
-          {specs[i].name, torch_weights.by_layer[layer][i].detach()});
+          {specs[i].name, torch_weights.masters_by_layer[layer][i].detach()});
     }
   }
   return named;

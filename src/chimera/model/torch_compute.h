@@ -33,7 +33,7 @@ struct TorchComputeOptions {
   const Schedule& schedule;  // lowered
   int micro_batch = 1;
   std::int64_t seed = 0;
-  at::ScalarType dtype = at::kFloat;
+  Formats formats;
   int threads = 1;  // libtorch threads of each rank
   ParameterInit init;
   std::shared_ptr<const BatchSource> training;

@@ -53,7 +53,7 @@ TorchStage::TorchStage(const Options& options)
     : options_(options),
       block_(options.tied == nullptr ? all_parameters(options.layers)
                                      : own_parameters(options.layers),
-             options.dtype, options.sharing) {
+             options.formats, options.sharing) {
   for (const std::unique_ptr<Layer>& layer : options_.layers) {
     std::unique_ptr<Layer> replica = layer->replica();
     layers_.push_back(replica ? replica.get() : layer.get());
@@ -61,21 +61,29 @@ TorchStage::TorchStage(const Options& options)
   }
 }
 
-std::vector<std::vector<at::Tensor>> TorchStage::by_layer(
-    const BlockValues& own, const BlockValues* tied) const {
+std::vector<TorchStage::Tensors> TorchStage::by_layer(
+    const Tensors& own, const Tensors* tied) const {
   std::map<std::string, at::Tensor> by_name;
-  for (std::size_t i = 0; i < own.leaves.size(); ++i) {
-    by_name[block_.specs()[i].name] = own.leaves[i];
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    by_name[block_.specs()[i].name] = own[i];
   }
-  std::vector<std::vector<at::Tensor>> leaves;
+  std::vector<Tensors> tensors;
   for (const Layer* layer : layers_) {
-    std::vector<at::Tensor>& mine = leaves.emplace_back();
+    Tensors& mine = tensors.emplace_back();
     for (const ParameterSpec& spec : layer->parameters()) {
       const bool shared = spec.tied && options_.tied != nullptr;
-      mine.push_back(shared ? tied->leaves[0] : by_name.at(spec.name));
+      mine.push_back(shared ? tied->front() : by_name.at(spec.name));
     }
   }
-  return leaves;
+  return tensors;
+}
+
+void TorchStage::list_by_layer(const BlockValues* tied,
+                               TorchWeights& weights) const {
+  weights.by_layer =
+      by_layer(weights.own.leaves, tied == nullptr ? nullptr : &tied->leaves);
+  weights.masters_by_layer =
+      by_layer(weights.own.masters, tied == nullptr ? nullptr : &tied->masters);
 }
 
 std::shared_ptr<TorchWeights> TorchStage::make_weights(
@@ -95,10 +103,11 @@ std::shared_ptr<TorchWeights> TorchStage::make_weights(
   }
   auto weights = std::make_shared<TorchWeights>();
   const auto make = [&] { return block_.make_numbers(init); };
-  const bool shares = shared != nullptr && options_.sharing.holders > 1;
+  weights->is_shared = shared != nullptr && options_.sharing.holders > 1;
   weights->own = block_.values_in(
-      shares ? shared->get(options_.first_layer, make) : make(), owned);
-  weights->by_layer = by_layer(weights->own, tied);
+      weights->is_shared ? shared->get(options_.first_layer, make) : make(),
+      owned);
+  list_by_layer(tied, *weights);
   return weights;
 }
 
@@ -109,7 +118,7 @@ std::shared_ptr<TorchWeights> TorchStage::copy_weights(
   CHIMERA_CHECK(options_.tied == nullptr, "tied weights have one version");
   auto copy = std::make_shared<TorchWeights>();
   copy->own = block_.copy_values(weights.own);
-  copy->by_layer = by_layer(copy->own, nullptr);
+  list_by_layer(nullptr, *copy);
   return copy;
 }
 

@@ -19,8 +19,12 @@ namespace chimera {
 // One version of a stage's weights, and the tied ones it shares.
 struct TorchWeights final : Weights {
   BlockValues own;
-  // [layer of the stage][parameter]; leaves of `own` or of the tied block.
+  // [layer of the stage][parameter]: leaves of `own` or of the tied block, and
+  // the masters of the same parameters.
   std::vector<std::vector<at::Tensor>> by_layer;
+  std::vector<std::vector<at::Tensor>> masters_by_layer;
+  // All holders of this process have these numbers, and update a shard each.
+  bool is_shared = false;
 };
 
 // A forward that waits for its backward. With backward halving each micro-batch
@@ -48,7 +52,7 @@ class TorchStage {
   struct Options {
     std::span<const std::unique_ptr<Layer>> layers;  // of this stage
     int first_layer = 0;  // its index in the whole model
-    at::ScalarType dtype = at::kFloat;
+    Formats formats;
     Sharing sharing;
     // The tied block of this rank if another stage shares the weight. Null: all
     // parameters of the layers are the stage's own.
@@ -80,8 +84,11 @@ class TorchStage {
                                WeightGradQueue* deferred) const;
 
  private:
-  [[nodiscard]] std::vector<std::vector<at::Tensor>> by_layer(
-      const BlockValues& own, const BlockValues* tied) const;
+  using Tensors = std::vector<at::Tensor>;
+  // [layer][parameter], of `own` by parameter of the block.
+  [[nodiscard]] std::vector<Tensors> by_layer(const Tensors& own,
+                                              const Tensors* tied) const;
+  void list_by_layer(const BlockValues* tied, TorchWeights& weights) const;
 
   Options options_;
   // Copies of the layers that the holders of a stage cannot share.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "chimera/model/cross_entropy.h"
 #include "chimera/model/dropout.h"
 #include "chimera/model/model.h"
 #include "chimera/model/split_backward.h"
@@ -98,9 +99,8 @@ class TransformerLayer : public Layer {
   [[nodiscard]] static at::Tensor cross_entropy(const at::Tensor& logits,
                                                 const at::Tensor& targets,
                                                 std::int64_t count) {
-    const at::Tensor sum = at::cross_entropy_loss(
-        logits, targets, {}, at::Reduction::Sum, kIgnoredTarget);
-    return sum / static_cast<double>(std::max<std::int64_t>(count, 1));
+    return cross_entropy_sum(logits, targets) /
+           static_cast<double>(std::max<std::int64_t>(count, 1));
   }
 
   // Operations of a block: four projections, two feed-forward layers and

@@ -24,8 +24,8 @@ int cores_of_ranks(int ranks_here) {
       std::min(online, static_cast<long>(usable_cores()) * ranks_here));
 }
 
-double measure_peak_flops() {
-  return usable_cores() * measure_core_flops(usable_cores());
+double measure_peak_flops(Precision precision) {
+  return usable_cores() * measure_core_flops(usable_cores(), precision);
 }
 
 }  // namespace chimera

@@ -1,6 +1,8 @@
 // The processors of this process.
 #pragma once
 
+#include "chimera/config/names.h"
+
 namespace chimera {
 
 // Number of cores that this process may run on, given taskset, a launcher's
@@ -11,7 +13,8 @@ namespace chimera {
 // launcher may have bound each of them to some cores.
 [[nodiscard]] int cores_of_ranks(int ranks_here);
 
-// float32 operations per second of all cores that this process may run on.
-[[nodiscard]] double measure_peak_flops();
+// Operations per second of all cores that this process may run on, in products
+// of matrices of `precision`.
+[[nodiscard]] double measure_peak_flops(Precision precision);
 
 }  // namespace chimera

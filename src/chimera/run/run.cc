@@ -87,7 +87,9 @@ RunEnd run_here(const RunConfig& config, const RunOptions& options,
       .resumed = point ? resume_text(*point, setup) : "",
       .version = options.version,
       .flops_per_step = flops_per_step(setup),
-      .peak_flops = setup.is_emulated() ? 0 : measure_peak_flops()};
+      .peak_flops = setup.is_emulated()
+                        ? 0
+                        : measure_peak_flops(setup.config.train.precision)};
   observer.on_start(start);
   observer.say(memory_warning(setup, free_memory()));
   RunWriter writer({.start = start,

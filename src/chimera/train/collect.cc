@@ -75,8 +75,8 @@ class Reader final : public WeightReader {
     if (owner == transport_.rank()) return own(parameter);
     const Exchange ids = exchange(asked_[owner]++);
     transport_.post_receive(ids.answer, owner, [&] {
-      return std::make_unique<TensorPayload>(
-          at::empty(directory_.parameters[parameter].shape, options_.dtype));
+      return std::make_unique<TensorPayload>(at::empty(
+          directory_.parameters[parameter].shape, options_.formats.numbers));
     });
     ask(owner, ids, static_cast<std::int64_t>(parameter));
     return tensor_of(transport_.receive(ids.answer, owner).payload);

@@ -4,8 +4,10 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <ctime>
 #include <numeric>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -23,14 +25,16 @@ double thread_seconds() {
 }
 
 // Operations per second of the calling thread alone.
-double measure_thread_flops() {
+double measure_thread_flops(Precision precision) {
   constexpr int kSize = 1024;
   constexpr double kOperations = 2.0 * kSize * kSize * kSize;
   constexpr int kWindows = 4;
   constexpr double kWindow = 0.03;
   constexpr auto kLongest = std::chrono::milliseconds(500);
   at::set_num_threads(1);  // of this thread's products
-  const at::Tensor a = at::ones({kSize, kSize});
+  const at::Tensor a =
+      at::ones({kSize, kSize},
+               precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat);
   at::Tensor product = at::empty_like(a);
   at::mm_out(product, a, a);  // touches memory
   double best = 0;
@@ -52,13 +56,14 @@ double measure_thread_flops() {
 
 }  // namespace
 
-double measure_core_flops(int threads) {
+double measure_core_flops(int threads, Precision precision) {
   const int before = at::get_num_threads();
   std::vector<double> flops(threads);
   {
     std::vector<std::jthread> measuring;
     for (double& of_thread : flops) {
-      measuring.emplace_back([&] { of_thread = measure_thread_flops(); });
+      measuring.emplace_back(
+          [&] { of_thread = measure_thread_flops(precision); });
     }
   }
   at::set_num_threads(before);  // the threads above have set the default
@@ -69,6 +74,20 @@ std::string explain_mfu(double mfu) {
   if (mfu <= 1) return "";
   return "MFU is above 100 %, so the cores were slowed down by something else "
          "while their peak was measured: take it as too high";
+}
+
+bool has_bf16_products() {
+  const char* allowed = std::getenv("ONEDNN_MAX_CPU_ISA");
+  if (allowed != nullptr) {
+    const std::string_view isa = allowed;
+    const bool is_enough = isa.empty() || isa == "DEFAULT" || isa == "ALL" ||
+                           isa.starts_with("AVX512_CORE_BF16") ||
+                           isa.starts_with("AVX512_CORE_FP16") ||
+                           isa.starts_with("AVX512_CORE_AMX") ||
+                           isa.starts_with("AVX10");
+    if (!is_enough) return false;
+  }
+  return __builtin_cpu_supports("avx512bf16") != 0;
 }
 
 double sum_of_peaks(Transport& transport,

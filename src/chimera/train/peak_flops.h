@@ -5,15 +5,21 @@
 #include <string>
 
 #include "chimera/comm/transport.h"
+#include "chimera/config/names.h"
 
 namespace chimera {
 
-// float32 operations per second of one core while `threads` threads of this
-// process compute: products of 1024 x 1024 matrices, the best of a few windows
-// of 30 ms. Counts the threads' processor time, not the time on the clock, so
-// that other programs on the machine do not lower the result. Takes a sixth of
-// a second on an idle machine, about half a second on a busy one.
-[[nodiscard]] double measure_core_flops(int threads);
+// Operations per second of one core while `threads` threads of this process
+// compute: products of 1024 x 1024 matrices of `precision`, the best of a few
+// windows of 30 ms. Counts the threads' processor time, not the time on the
+// clock, so that other programs on the machine do not lower the result. Takes a
+// sixth of a second on an idle machine, about half a second on a busy one.
+[[nodiscard]] double measure_core_flops(
+    int threads, Precision precision = Precision::kFloat32);
+
+// Whether this CPU has instructions for products of bf16 matrices, and oneDNN,
+// which computes them, may use them (ONEDNN_MAX_CPU_ISA).
+[[nodiscard]] bool has_bf16_products();
 
 // Why an MFU is above 1, for the user; empty if it is not.
 [[nodiscard]] std::string explain_mfu(double mfu);

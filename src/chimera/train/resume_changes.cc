@@ -31,6 +31,7 @@ constexpr auto kNotedKeys = std::to_array<NotedKey>(
      {"data.pack", "other samples from here on"},
      {"data.order", "samples go on in another order"},
      {"model.seq", "samples of another length from here on"},
+     {"train.precision", "it counts from here on"},
      {"train.betas", "it counts from here on"},
      {"train.eps", "it counts from here on"},
      {"train.weight_decay", "it counts from here on"},

@@ -40,7 +40,7 @@ Hashes hashes_in(const Checkpoint& checkpoint) {
 // Hashes of what all ranks of `setup` would save before their first step.
 Hashes hashes_at_start(const RunSetup& setup) {
   Hashes hashes;
-  const TorchComputeOptions options = compute_options(setup, at::kFloat);
+  const TorchComputeOptions options = compute_options(setup, {});
   for (int rank = 0; rank < num_ranks(setup.schedule); ++rank) {
     const auto compute = make_torch_compute(options, rank);
     const int worker = place_of(setup.schedule, rank).worker;

@@ -11,6 +11,7 @@
 #include "chimera/schedule/cut.h"
 #include "chimera/train/model_setup.h"
 #include "chimera/train/optimizers.h"
+#include "chimera/train/peak_flops.h"
 #include "chimera/train/resume.h"
 
 namespace chimera {
@@ -63,6 +64,15 @@ void note_bytes(RunSetup& setup) {
       "\"bytes\"), but model.init knows {} others: set data.tokenizer, often "
       "to the directory of model.init",
       shape.vocab));
+}
+
+void note_slow_products(RunSetup& setup) {
+  if (setup.config.train.precision != Precision::kBf16) return;
+  if (has_bf16_products()) return;
+  setup.notices.push_back(fmt::format(
+      "this CPU has no instructions for bf16 matrix products: train.precision "
+      "= \"{}\" is slower here than float32 (chimera doctor measures both)",
+      name_of(Precision::kBf16)));
 }
 
 // Checks that evaluation and what it needs are given together.
@@ -196,6 +206,7 @@ Result<std::unique_ptr<RunSetup>> set_up(const RunConfig& config,
   auto setup = std::make_unique<RunSetup>();
   setup->config = config;
   setup->notices = config.notes;
+  note_slow_products(*setup);
   Diagnostics errors = check_possible(config);
   const Result<SavedRun> saved = open_start(options);
   if (!saved) return saved.errors();
@@ -230,6 +241,7 @@ Result<std::unique_ptr<RunSetup>> set_up(const RunConfig& config,
   auto setup = std::make_unique<RunSetup>();
   setup->config = config;
   setup->notices = config.notes;
+  note_slow_products(*setup);
   setup->config.model = {};
   Diagnostics errors = check_as_file(config);
   if (!errors.empty()) return errors;
@@ -264,15 +276,20 @@ Result<std::unique_ptr<RunSetup>> set_up(const RunConfig& config,
   return setup;
 }
 
+Formats formats_of(const RunSetup& setup) {
+  const bool is_bf16 = setup.config.train.precision == Precision::kBf16;
+  return {.products = is_bf16 ? at::kBFloat16 : at::kFloat};
+}
+
 TorchComputeOptions compute_options(const RunSetup& setup,
-                                    at::ScalarType dtype) {
+                                    const Formats& formats) {
   const TrainConfig& train = setup.config.train;
   return {.model = setup.model,
           .cut = setup.cut,
           .schedule = setup.schedule,
           .micro_batch = *setup.config.schedule.micro_batch,
           .seed = train.seed,
-          .dtype = dtype,
+          .formats = formats,
           .threads = setup.threads,
           .init = setup.start.init,
           .training = setup.data,

@@ -60,7 +60,7 @@ TrainOutcome Training::run() {
 
 void Training::run_ranks() {
   if (!setup_.is_emulated()) {
-    TorchComputeOptions options = compute_options(setup_, at::kFloat);
+    TorchComputeOptions options = compute_options(setup_, formats_of(setup_));
     options.init = start_.init;
     options.restored = start_.restored;
     compute_.emplace(std::move(options));

@@ -55,4 +55,17 @@ std::vector<TensorBatch> UpdateSequence::batches(int update) const {
   return batches;
 }
 
+std::vector<TensorBatch> UpdateSequence::parts(int update) const {
+  const std::int64_t samples =
+      *setup_.config.schedule.micro_batch / setup_.schedule.parts;
+  std::vector<TensorBatch> parts;
+  for (const TensorBatch& batch : batches(update)) {
+    const auto count = static_cast<std::int64_t>(batch.sample_ids.size());
+    for (std::int64_t first = 0; first < count; first += samples) {
+      parts.push_back(slice(batch, first, samples));
+    }
+  }
+  return parts;
+}
+
 }  // namespace chimera

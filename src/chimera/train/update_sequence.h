@@ -26,6 +26,9 @@ class UpdateSequence {
 
   // The samples from whose mean loss `update` is computed.
   [[nodiscard]] std::vector<TensorBatch> batches(int update) const;
+  // The same samples as the workers compute them: by micro-batches, or halves
+  // of them where a backward takes a half.
+  [[nodiscard]] std::vector<TensorBatch> parts(int update) const;
 
  private:
   const RunSetup& setup_;

@@ -1,6 +1,7 @@
 #include "chimera/train/verify.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 
 #include <algorithm>
 #include <cmath>
@@ -63,11 +64,17 @@ class Collection {
   std::vector<std::string> unequal_;
 };
 
+Formats formats_of(const RunSetup& setup, const VerifyOptions& options) {
+  if (options.dtype == at::kFloat) return formats_of(setup);
+  return {.numbers = options.dtype, .products = options.dtype};
+}
+
 // Trains through the schedule and returns the loss of each step that ran.
 std::vector<double> run_split(const RunSetup& setup,
                               const VerifyOptions& options,
                               Collection& collection) {
-  TorchComputeOptions compute = compute_options(setup, options.dtype);
+  TorchComputeOptions compute =
+      compute_options(setup, formats_of(setup, options));
   compute.on_gradient = [&](const GradientView& view) {
     collection.take(view);
   };
@@ -91,11 +98,16 @@ std::vector<double> run_split(const RunSetup& setup,
   return losses;
 }
 
-// Runs the same samples through the whole model at once.
+// Runs the same samples through the whole model: all at once, or in bf16, whose
+// rounding depends on what is multiplied together, part by part.
 class Reference {
  public:
-  Reference(const RunSetup& setup, at::ScalarType dtype)
-      : setup_(setup), stage_({.layers = setup.model.layers, .dtype = dtype}) {
+  Reference(const RunSetup& setup, const Formats& formats)
+      : setup_(setup),
+        rounds_(formats.products != formats.numbers),
+        stage_({.layers = setup.model.layers, .formats = formats}) {
+    // Matrix products add in an order that depends on the number of threads.
+    if (rounds_) at::set_num_threads(setup.threads);
     for (int stage = 0; stage < setup.schedule.stages(); ++stage) {
       for (const auto& layer : layers_of(setup.model, setup.cut, stage)) {
         for (const ParameterSpec& spec : layer->parameters()) {
@@ -121,7 +133,8 @@ class Reference {
     };
     const auto weights = stage_.make_weights(weights_then, nullptr, nullptr);
     Result result;
-    for (const TensorBatch& batch : updates.batches(update)) {
+    for (const TensorBatch& batch :
+         rounds_ ? updates.parts(update) : updates.batches(update)) {
       StageGraph graph;
       const at::Tensor loss = stage_.run({}, *weights,
                                          {.batch = batch,
@@ -148,6 +161,7 @@ class Reference {
   }
 
   const RunSetup& setup_;
+  bool rounds_;
   TorchStage stage_;
   std::map<std::string, int> stage_of_;  // first stage that holds it
 };
@@ -201,7 +215,7 @@ VerifyReport verify(const RunSetup& setup, const VerifyOptions& options) {
   const std::vector<double> losses = run_split(setup, options, collection);
   const int steps = static_cast<int>(losses.size());
   const int per_step = updates.count() / options.steps;
-  Reference reference(setup, options.dtype);
+  Reference reference(setup, formats_of(setup, options));
   std::vector<double> expected_losses(losses.size(), 0.0);
   VerifyReport report;
   for (int update = 0; update < steps * per_step; ++update) {

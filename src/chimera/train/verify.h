@@ -5,6 +5,10 @@
 // Asynchronous schemes compute gradients on older weights, by definition. For
 // them the unsplit model gets each stage's weights from as many updates ago as
 // their papers say (PipeDream: D - 1 - s on stage s; 2BW: 1 everywhere).
+//
+// In bf16 the unsplit model rounds at the same places, over the same
+// micro-batches (and halves) one after another, and adds up their gradients in
+// float32. So the tolerances of float32 hold: only the order of sums differs.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,7 +22,8 @@ namespace chimera {
 
 struct VerifyOptions {
   int steps = 3;
-  at::ScalarType dtype = at::kFloat;  // or kDouble
+  // kFloat: as the run trains, in its precision. kDouble: all in float64.
+  at::ScalarType dtype = at::kFloat;
 };
 
 // Compares one tensor of one step. It passes if difference <= allowed. In

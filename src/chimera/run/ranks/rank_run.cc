@@ -159,8 +159,10 @@ double RankRun::measure_peak() {
   const int ranks_here = session_.ranks_here();
   const double cores = std::min<double>(
       setup().threads, 1.0 * cores_of_ranks(ranks_here) / ranks_here);
-  return sum_of_peaks(
-      *at_work_, [&] { return cores * measure_core_flops(setup().threads); });
+  return sum_of_peaks(*at_work_, [&] {
+    return cores *
+           measure_core_flops(setup().threads, setup().config.train.precision);
+  });
 }
 
 RunEnd RankRun::train() {
