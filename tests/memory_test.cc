@@ -55,7 +55,8 @@ RunConfig config_for(const Case& layout) {
 Profile measured_bytes(const RunSetup& setup) {
   Profile profile = builtin_profile("p100").value();
   profile.layers.clear();
-  const std::vector<ModelLayer> layers = layers_of(setup.model.details.shape);
+  const std::vector<ModelLayer> layers =
+      layers_of(setup.model.details.shape, setup.config.train.precision);
   const ModelLayer* kinds[] = {&layers.front(), &layers[1], &layers.back()};
   for (const ModelLayer* layer : kinds) {
     profile.layers.push_back({.name = "measured", .shape = layer->shape});
@@ -89,6 +90,7 @@ std::vector<WorkerBytes> predicted(const RunSetup& setup) {
                     .parts = setup.schedule.parts,
                     .optimizer = config.train.optimizer,
                     .momentum = config.train.momentum,
+                    .precision = config.train.precision,
                     .cut = setup.cut});
   return worker_bytes(setup.schedule, model,
                       {.recompute = config.schedule.recompute,
@@ -144,6 +146,37 @@ TEST(Memory, PipesInOppositeDirections) {
       {{.scheme = "chimera", .depth = 4, .micros = 4, .scale = Scale::kHalving},
        kGpt2});
   expect_near({{.scheme = "gems", .depth = 4, .micros = 4}, kBert});
+}
+
+TEST(Memory, Bf16) {
+  for (Extras extras : {kGpt2, kBert, kLlama, kUntied}) {
+    extras.precision = Precision::kBf16;
+    expect_near({{.scheme = "1f1b", .depth = 4, .micros = 8}, extras});
+    expect_near({{.scheme = "chimera", .depth = 4, .micros = 8}, extras});
+    expect_near({{.scheme = "zb-v", .depth = 2, .micros = 4}, extras});
+    extras.recompute = true;
+    expect_near({{.scheme = "chimera", .depth = 2, .micros = 4}, extras});
+  }
+  Extras tied = kGpt2;
+  tied.precision = Precision::kBf16;
+  expect_near({.spec = {.scheme = "chimera", .depth = 4, .micros = 4},
+               .extras = tied,
+               .shard_update = true});
+  expect_near({.spec = {.scheme = "chimera", .depth = 4, .micros = 4},
+               .extras = tied,
+               .late_vote = true});
+}
+
+// Of what the workers of a run keep for their backwards.
+TEST(Memory, Bf16TakesTwoThirdsOfTheActivations) {
+  for (Extras extras : {kGpt2, kBert, kLlama}) {
+    Case layout{{.scheme = "1f1b", .depth = 4, .micros = 8}, extras};
+    const double wide = predicted(*setup_of(config_for(layout)))[0].activations;
+    layout.extras.precision = Precision::kBf16;
+    EXPECT_LE(predicted(*setup_of(config_for(layout)))[0].activations,
+              0.65 * wide)
+        << extras.kind;
+  }
 }
 
 TEST(Memory, SplitBackwards) {

@@ -24,7 +24,8 @@ constexpr int kCores = 2;
 class Core {
  public:
   explicit Core(const RunSetup& setup)
-      : compute_(compute_options(setup, formats_of(setup))),
+      : compute_(
+            compute_options(setup, formats_of(setup.config.train.precision))),
         program_(setup.schedule, 0) {}
 
   // Runs blocks until one is empty; `meet` returns the steps of the next.

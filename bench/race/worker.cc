@@ -65,7 +65,8 @@ class Race {
   Race(const RunSetup& setup, std::string profile)
       : setup_(setup), profile_(std::move(profile)) {
     if (!setup.is_emulated()) {
-      compute_.emplace(compute_options(setup, formats_of(setup)));
+      compute_.emplace(
+          compute_options(setup, formats_of(setup.config.train.precision)));
     }
   }
 

@@ -24,8 +24,8 @@ namespace {
 
 // Flags as typed; empty = not given.
 struct PlanCommand {
-  std::string model, workers, batch, memory, profile, model_of, schemes, format,
-      output;
+  std::string model, workers, batch, memory, profile, model_of, schemes,
+      precision, format, output;
 
   int run(Values& values) const;
   [[nodiscard]] double read_memory(const Profile& machine,
@@ -61,7 +61,7 @@ PlanHeadline PlanCommand::headline(const PlanRequest& request) const {
   } else if (builtin_profile(profile)) {
     machine += " (built in)";
   }
-  const LayerShape block = layers_of(request.model)[1].shape;
+  const LayerShape block = layers_of(request.model, request.precision)[1].shape;
   return {.model = model,
           .profile = machine,
           .block_times = describe(source_of(request.profile, block)),
@@ -146,6 +146,11 @@ int PlanCommand::run(Values& values) const {
   }
   request.optimizer = config.train.optimizer;
   request.momentum = config.train.momentum;
+  request.precision = config.train.precision;
+  if (!precision.empty()) {
+    request.precision = static_cast<Precision>(
+        values.choice("--precision", precision, {"float32", "bf16"}));
+  }
   request.shard_update = config.train.shard_update;
   request.saves = config.run.save_every > 0;
   request.vote_gates_update = updates_need_vote(config.train);
@@ -194,6 +199,8 @@ void add_plan_command(Command& program) {
       "--schemes", self->schemes,
       "only these, separated by commas (default: all synchronous ones)",
       "LIST");
+  command.add_value("--precision", self->precision,
+                    "float32, bf16 (default: that of the run.toml)", "P");
   command.add_value("--format", self->format, "text (default), json", "FORMAT");
   command.add_value(
       "-o,--output", self->output,

@@ -19,6 +19,7 @@
 #include "chimera/run/ranks.h"
 #include "chimera/schedule/lower.h"
 #include "chimera/schedule/scheme.h"
+#include "chimera/train/peak_flops.h"
 
 namespace chimera {
 namespace {

@@ -15,7 +15,7 @@ using torch::autograd::variable_list;
 
 // Rows whose float32 logits fit into a cache.
 std::int64_t rows_at_once(const at::Tensor& logits) {
-  constexpr std::int64_t kNumbers = 1 << 18;
+  constexpr std::int64_t kNumbers = 1 << 16;
   return std::max<std::int64_t>(1, kNumbers / logits.size(1));
 }
 
@@ -39,11 +39,11 @@ class CrossEntropy : public torch::autograd::Function<CrossEntropy> {
     const at::Tensor log_sums =
         at::empty_like(picked);  // log of the sum of all exponentials
     for_each_block(logits, [&](std::int64_t first, std::int64_t rows) {
-      const at::Tensor logs =
-          at::log_softmax(logits.narrow(0, first, rows).to(at::kFloat), 1);
+      at::Tensor block = logits.narrow(0, first, rows).to(at::kFloat);
+      const at::Tensor most = block.amax(1, true);  // (rows, 1)
+      const at::Tensor sums = block.sub_(most).exp_().sum(1, true);
       at::Tensor of_block = log_sums.narrow(0, first, rows);
-      of_block.copy_(picked.narrow(0, first, rows) -
-                     logs.gather(1, places.narrow(0, first, rows)));
+      of_block.copy_(sums.log_().add_(most));
     });
     context->save_for_backward({logits, places, counts, log_sums});
     return ((log_sums - picked).squeeze(1) * counts).sum();

@@ -3,6 +3,8 @@
 
 #include <c10/core/ScalarType.h>
 
+#include "chimera/config/names.h"
+
 namespace chimera {
 
 struct Formats {
@@ -14,5 +16,11 @@ struct Formats {
 
   bool operator==(const Formats&) const = default;
 };
+
+// The formats of a run of this precision.
+[[nodiscard]] inline Formats formats_of(Precision precision) {
+  return {.products =
+              precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat};
+}
 
 }  // namespace chimera

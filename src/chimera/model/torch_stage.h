@@ -23,7 +23,7 @@ struct TorchWeights final : Weights {
   // the masters of the same parameters.
   std::vector<std::vector<at::Tensor>> by_layer;
   std::vector<std::vector<at::Tensor>> masters_by_layer;
-  // All holders of this process have these numbers, and update a shard each.
+  // All holders of the stage have these numbers, and update a shard each.
   bool is_shared = false;
 };
 

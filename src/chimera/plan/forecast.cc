@@ -31,6 +31,7 @@ StagedModel staged_run(const RunConfig& config, const Profile& profile,
        .parts = schedule.parts,
        .optimizer = config.train.optimizer,
        .momentum = config.train.momentum,
+       .precision = config.train.precision,
        .update_holders =
            config.train.shard_update ? schedule.pipes() * schedule.width : 1,
        .cut = is_cut ? cut : default_cut(shape, schedule.stages())});

@@ -51,7 +51,8 @@ class MemoryModel {
 
   void add_stage(int stage, WorkerBytes& bytes) const {
     const StageCosts& cost = model_.costs.stages[stage];
-    bytes.weights += cost.weight_bytes * versions(stage);
+    bytes.weights +=
+        cost.weight_bytes * (1 + model_.rounded_share) * versions(stage);
     bytes.gradients += cost.gradient_bytes;
     const double shares = options_.shard_update ? holders({stage}) : 1;
     bytes.optimizer += cost.optimizer_bytes / shares;
@@ -67,7 +68,7 @@ class MemoryModel {
   }
 
   void add_tied(WorkerBytes& bytes) const {
-    bytes.weights += model_.costs.tied_bytes;
+    bytes.weights += model_.costs.tied_bytes * (1 + model_.rounded_share);
     bytes.gradients += model_.costs.tied_bytes;
     const double shares = options_.shard_update ? holders({0, last()}) : 1;
     bytes.optimizer += model_.tied_optimizer_bytes / shares;

@@ -9,7 +9,7 @@
 namespace chimera {
 
 struct WorkerBytes {
-  double weights = 0;  // all versions alive at once
+  double weights = 0;  // all versions alive at once, and their bf16 copies
   double gradients = 0;
   double optimizer = 0;
   double activations = 0;  // held at the peak

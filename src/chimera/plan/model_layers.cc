@@ -7,7 +7,6 @@
 namespace chimera {
 namespace {
 
-constexpr double kFloat = 4;  // bytes
 // Share of tokens that BERT's head processes: only the masked ones.
 constexpr double kMaskedShare = 0.15;
 constexpr double kSentenceTypes = 2;
@@ -78,7 +77,10 @@ double head_parameters(const ModelShape& model) {
 }  // namespace
 
 bool same_work(const LayerShape& a, const LayerShape& b) {
-  if (a.kind != b.kind || a.hidden != b.hidden || a.seq != b.seq) return false;
+  if (a.kind != b.kind || a.hidden != b.hidden || a.seq != b.seq ||
+      a.precision != b.precision) {
+    return false;
+  }
   if (a.kind == LayerKind::kBlock) {
     return a.heads == b.heads && a.ffn == b.ffn &&
            is_llama(a.model) == is_llama(b.model) && a.kv_heads == b.kv_heads &&
@@ -110,12 +112,13 @@ LayerFlops forward_flops(const LayerShape& shape) {
   return {};
 }
 
-std::vector<ModelLayer> layers_of(const ModelShape& model) {
+std::vector<ModelLayer> layers_of(const ModelShape& model,
+                                  Precision precision) {
   CHIMERA_CHECK(model.kind != ModelKind::kEmulated, "has no layers");
   const auto layer = [&](LayerKind kind, double parameters) {
     return ModelLayer{
         {kind, model.kind, model.hidden, model.heads, model.ffn, model.seq,
-         model.vocab, model.llama.kv_heads, model.llama.head_dim},
+         model.vocab, model.llama.kv_heads, model.llama.head_dim, precision},
         parameters};
   };
   std::vector<ModelLayer> layers = {
@@ -131,45 +134,52 @@ std::vector<ModelLayer> layers_of(const ModelShape& model) {
   return layers;
 }
 
-double boundary_bytes(const ModelShape& model) {
-  return kFloat * model.seq * model.hidden;
+double number_bytes(Precision precision) {
+  return precision == Precision::kBf16 ? 2 : 4;
+}
+
+double boundary_bytes(const ModelShape& model, Precision precision) {
+  return number_bytes(precision) * model.seq * model.hidden;
 }
 
 double estimated_activation_bytes(const LayerShape& shape) {
+  const double number = number_bytes(shape.precision);
   const double tokens = shape.seq, hidden = shape.hidden, vocab = shape.vocab;
   switch (shape.kind) {
     case LayerKind::kEmbedding:
-      return kFloat * 2 * tokens * hidden;
+      return number * 2 * tokens * hidden;
     case LayerKind::kBlock:
       if (is_llama(shape.model)) {
         // Inputs and outputs of both norms, projections before and after
         // rotation, scores and probabilities, and the four tensors of SwiGLU.
-        return kFloat * tokens *
+        return number * tokens *
                (4 * hidden + 3 * query_width(shape) + 3 * key_width(shape) +
                 4.0 * shape.ffn + 2.5 * shape.heads * tokens);
       }
-      return kFloat * tokens *
+      return number * tokens *
              (10 * hidden + 2.0 * shape.ffn + 2.5 * shape.heads * tokens);
     case LayerKind::kHead: {
-      // Logits and their logarithms.
+      // Logits and, in float32, their logarithms.
       const double share = is_bert(shape.model) ? kMaskedShare : 1;
-      return kFloat * share * tokens * (2 * vocab + 3 * hidden);
+      const double copies = shape.precision == Precision::kBf16 ? 1 : 2;
+      return number * share * tokens * (copies * vocab + 3 * hidden);
     }
   }
   return 0;
 }
 
 double estimated_workspace_bytes(const LayerShape& shape) {
+  const double number = number_bytes(shape.precision);
   const double tokens = shape.seq, vocab = shape.vocab;
   switch (shape.kind) {
     case LayerKind::kEmbedding:
       return 0;
     case LayerKind::kBlock:
-      return kFloat * tokens *
+      return number * tokens *
              std::max(3.0 * shape.heads * tokens, 2.0 * shape.ffn);
     case LayerKind::kHead: {
       const double share = is_bert(shape.model) ? kMaskedShare : 1;
-      return kFloat * share * tokens * vocab;
+      return number * share * tokens * vocab;
     }
   }
   return 0;

@@ -30,6 +30,7 @@ struct LayerShape {
   // Only for Llama. 0 for others, which have `heads` of width hidden / heads.
   int kv_heads = 0;
   int head_dim = 0;
+  Precision precision = Precision::kFloat32;
 
   bool operator==(const LayerShape&) const = default;
 };
@@ -59,10 +60,15 @@ struct ModelLayer {
 }
 
 // The layers in order: embeddings, blocks, head. REQUIRES: not emulated.
-[[nodiscard]] std::vector<ModelLayer> layers_of(const ModelShape& model);
+[[nodiscard]] std::vector<ModelLayer> layers_of(
+    const ModelShape& model, Precision precision = Precision::kFloat32);
 
 // Bytes of the float32 tensor between two layers, for one sample.
-[[nodiscard]] double boundary_bytes(const ModelShape& model);
+[[nodiscard]] double boundary_bytes(const ModelShape& model,
+                                    Precision precision);
+
+// Bytes of one number of an activation.
+[[nodiscard]] double number_bytes(Precision precision);
 
 // Estimates, for one sample in float32, what a forward keeps and what a
 // backward needs in addition. Fitted to the measured blocks of the built-in

@@ -29,6 +29,7 @@ struct PlanRequest {
   CostModel cost_model = CostModel::kSimulate;
   OptimizerKind optimizer = OptimizerKind::kAdamW;
   double momentum = 0;
+  Precision precision = Precision::kFloat32;
   bool shard_update = false;
   bool saves = false;              // run.save_every
   bool vote_gates_update = false;  // clipping, or updates may be skipped

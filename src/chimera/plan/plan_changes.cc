@@ -136,6 +136,7 @@ StagedModel staged_model(const PlanRequest& request,
                        .parts = spec.scale == Scale::kHalving ? 2 : 1,
                        .optimizer = request.optimizer,
                        .momentum = request.momentum,
+                       .precision = request.precision,
                        .update_holders = update_holders(request, candidate)});
 }
 

@@ -104,6 +104,9 @@ class ProfileParser {
     constexpr Names kTransformers = Names(kModelKindNames).first(3);
     layer.shape.model = static_cast<ModelKind>(
         reader.choice("model", kTransformers, of_end).value_or(0));
+    layer.shape.precision = static_cast<Precision>(
+        reader.choice("precision", kPrecisionNames, Need::kOptional)
+            .value_or(0));
     layer.shape.hidden = reader.count("hidden", Need::kRequired);
     layer.shape.heads = reader.count("heads", of_block);
     layer.shape.ffn = reader.count("ffn", of_block);

@@ -47,6 +47,9 @@ std::string layer_text(const LayerProfile& layer) {
   if (shape.kind != LayerKind::kBlock || shape.model == ModelKind::kLlama) {
     text += fmt::format("model = \"{}\"\n", name_of(shape.model));
   }
+  if (shape.precision != Precision::kFloat32) {
+    text += fmt::format("precision = \"{}\"\n", name_of(shape.precision));
+  }
   count("hidden", shape.hidden);
   count("heads", shape.heads);
   count("ffn", shape.ffn);

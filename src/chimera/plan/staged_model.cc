@@ -103,13 +103,17 @@ std::vector<int> default_cut(const ModelShape& model, int stages) {
 
 StagedModel staged_model(const ModelShape& model, const Profile& profile,
                          const StagingOptions& options) {
-  const std::vector<ModelLayer> layers = layers_of(model);
+  const std::vector<ModelLayer> layers = layers_of(model, options.precision);
   const std::vector<LayerCosts> costs = all_costs(layers, profile, options);
-  const double boundary = boundary_bytes(model) * options.micro_batch;
+  const double boundary =
+      boundary_bytes(model, options.precision) * options.micro_batch;
   const double numbers = optimizer_numbers(options.optimizer, options.momentum);
   const double update_s =
       profile.update_s_per_parameter / options.update_holders;
   StagedModel staged;
+  if (options.precision == Precision::kBf16) {
+    staged.rounded_share = number_bytes(options.precision) / kFloat;
+  }
   staged.cut =
       options.cut.empty() ? cut_by_time(costs, options.stages) : options.cut;
   for (int stage = 0; stage < options.stages; ++stage) {

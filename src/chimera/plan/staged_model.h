@@ -18,6 +18,7 @@ struct StagingOptions {
   int parts = 1;
   OptimizerKind optimizer = OptimizerKind::kAdamW;
   double momentum = 0;  // for SGD
+  Precision precision = Precision::kFloat32;
   // Number of ranks that share the update of a stage, over pipes and copies
   // (train.shard_update).
   int update_holders = 1;
@@ -34,6 +35,8 @@ struct StagedModel {
   // kept.
   std::vector<double> deferred_bytes;
   double tied_optimizer_bytes = 0;
+  // Bytes of the weights' rounded copy, as a share of the weights' bytes.
+  double rounded_share = 0;
 
   bool operator==(const StagedModel&) const = default;
 };

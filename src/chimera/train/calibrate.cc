@@ -22,7 +22,8 @@ Calibration::Calibration(Transport& transport, const CalibrateOptions& options)
   profile_.cores = options_.cores;
   profile_.threads = options_.threads;
   const ModelShape& shape = options_.model.shape;
-  const std::vector<ModelLayer> layers = layers_of(shape);
+  const std::vector<ModelLayer> layers =
+      layers_of(shape, options_.train.precision);
   const std::string model = std::string(name_of(shape.kind));
   profile_.layers = {
       {.name = model + "-embedding", .shape = layers.front().shape},

@@ -125,15 +125,16 @@ class LayerBench::Pass {
   Pass(const LayerBench& bench, Backwards backwards)
       : is_split_(backwards == Backwards::kSplit),
         blocks_(bench.blocks_),
-        boundary_(4.0 * bench.options_.micro_batch *
-                  bench.options_.model.shape.seq *
-                  bench.options_.model.shape.hidden),
+        boundary_(bench.options_.micro_batch *
+                  boundary_bytes(bench.options_.model.shape,
+                                 bench.options_.train.precision)),
         schedule_(bench_schedule(backwards)),
         compute_(make_torch_compute(
             {.model = bench.model_,
              .cut = {0, 1, 1 + blocks_},
              .schedule = schedule_,
              .micro_batch = bench.options_.micro_batch,
+             .formats = formats_of(bench.options_.train.precision),
              .threads = bench.options_.threads,
              .init =
                  [](const ParameterSpec& spec) {
@@ -267,7 +268,8 @@ LayerBench::~LayerBench() = default;
 double LayerBench::bytes_needed(const LayerBenchOptions& options) {
   const ModelShape& shape = options.model.shape;
   const int blocks = num_blocks(shape);
-  const std::vector<ModelLayer> layers = layers_of(shape);
+  const std::vector<ModelLayer> layers =
+      layers_of(shape, options.train.precision);
   const auto each = [&](int layer) { return layer == 1 ? blocks : 1; };
   const ModelLayer* kinds[] = {&layers.front(), &layers[1], &layers.back()};
   double state = 0;

@@ -276,11 +276,6 @@ Result<std::unique_ptr<RunSetup>> set_up(const RunConfig& config,
   return setup;
 }
 
-Formats formats_of(const RunSetup& setup) {
-  const bool is_bf16 = setup.config.train.precision == Precision::kBf16;
-  return {.products = is_bf16 ? at::kBFloat16 : at::kFloat};
-}
-
 TorchComputeOptions compute_options(const RunSetup& setup,
                                     const Formats& formats) {
   const TrainConfig& train = setup.config.train;

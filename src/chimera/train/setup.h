@@ -82,9 +82,6 @@ struct SetupOptions {
 [[nodiscard]] Result<std::unique_ptr<RunSetup>> set_up(
     const RunConfig& config, const SetupOptions& options, OwnModel own);
 
-// The formats that the run asks for.
-[[nodiscard]] Formats formats_of(const RunSetup& setup);
-
 // The compute options of `setup`. The caller adds hooks.
 [[nodiscard]] TorchComputeOptions compute_options(const RunSetup& setup,
                                                   const Formats& formats);

@@ -60,9 +60,11 @@ TrainOutcome Training::run() {
 
 void Training::run_ranks() {
   if (!setup_.is_emulated()) {
-    TorchComputeOptions options = compute_options(setup_, formats_of(setup_));
+    TorchComputeOptions options =
+        compute_options(setup_, formats_of(setup_.config.train.precision));
     options.init = start_.init;
     options.restored = start_.restored;
+    if (own_ != nullptr) options.shared = nullptr;  // alone in its process
     compute_.emplace(std::move(options));
   }
   const auto make = [this](int rank) {

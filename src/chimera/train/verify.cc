@@ -65,7 +65,8 @@ class Collection {
 };
 
 Formats formats_of(const RunSetup& setup, const VerifyOptions& options) {
-  if (options.dtype == at::kFloat) return formats_of(setup);
+  if (options.dtype == at::kFloat)
+    return formats_of(setup.config.train.precision);
   return {.numbers = options.dtype, .products = options.dtype};
 }
 
