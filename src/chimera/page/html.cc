@@ -18,7 +18,7 @@ namespace {
 
 using FactLists = std::vector<std::vector<Fact>>;  // [run]
 
-// Large numbers, for a single run; a table compares several better.
+// Large numbers for a single run. Several runs are compared in a table.
 std::string headlines_html(const std::vector<Fact>& facts) {
   std::string out = "<dl class=\"headlines\" id=\"headlines\">";
   for (const Fact& fact : facts) {
@@ -182,8 +182,8 @@ std::string make_page(const std::vector<PageRun>& runs,
       {"summary", summary_html(runs)},
       {"data", data_json(runs, options)},
       {"script", std::string(kPageScript)}};
-  // The frame names its parts as @title@. Only the frame is searched, so text
-  // that is put in is taken as it is.
+  // The frame names its parts as @title@. Only the frame is searched, so the
+  // inserted text is never interpreted.
   std::string page;
   std::string_view frame = kPageFrame;
   while (true) {

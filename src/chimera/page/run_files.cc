@@ -89,7 +89,7 @@ void add_events(const std::string& run_dir, std::vector<Mark>& marks) {
   }
 }
 
-// Those that events.jsonl does not tell of already.
+// Adds the checkpoints that events.jsonl does not mention.
 void add_checkpoints(const std::string& run_dir, std::vector<Mark>& marks) {
   std::set<int> known;
   for (const Mark& mark : marks) {

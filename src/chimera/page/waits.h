@@ -1,4 +1,4 @@
-// Where the time of each worker went: computing, or waiting, and for whom.
+// Divides the time of each worker into computing and waiting, by cause.
 #pragma once
 
 #include <vector>
@@ -38,7 +38,7 @@ struct WorkerTime {
 
 // [worker], from the trace's first start to its makespan, without pauses
 // between steps in which no worker has an event (evaluations). The time before
-// a compute is put down to the event that caused it to start, if that ended
+// a compute is attributed to the event that caused it to start, if that ended
 // after the worker's previous compute. REQUIRES: the trace has causes. ENSURES:
 // busy() and waits of a worker add up to that time, unless computes of the
 // worker overlap.
