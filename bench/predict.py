@@ -240,7 +240,10 @@ class Bench:
         print("\n## Planner: 2 workers, 16 samples a step\n\n"
               "| plan | predicted ms | measured ms |\n|---|---|---|")
         programs, predictions = [], []
+        firsts = {}  # of data parallel and a scheme, which may both be one
         for plan in plans:
+            firsts.setdefault(plan["scheme"], plan)
+        for plan in firsts.values():
             path = self.folder / f"plan_{plan['scheme']}.toml"
             self.run(*asked, "--schemes", plan["scheme"], "-o", path)
             name = (f"{plan['scheme']} D={plan['depth']} W={plan['width']} "

@@ -88,6 +88,40 @@ class Plan(Base):
                                "--batch", 32, "--memory", "16GB", "--profile",
                                "p100", "--format", "json"))["plans"][0], best)
 
+    def test_simulate_says_what_plan_says(self):
+        path = self.folder / "same.toml"
+        best = self.plans("--schemes", "planned", "-o", path)[0]
+        step = best["step_s"]
+        run = self.ok("simulate", "--model", path, "--profile", "p100",
+                      "--format", "json")
+        self.assertAlmostEqual(json.loads(run)["makespan"] / step, 1, places=9)
+        cap = ["--cap", best["cap"]] if "cap" in best else []
+        recompute = ["--recompute"] if best["recompute"] else []
+        typed = self.ok(
+            "simulate", best["scheme"], "--depth", best["depth"], "--micros",
+            best["micros"], "--width", best["width"], "--pipes", best["pipes"],
+            "--chunks", best["chunks"], "--shape", best["shape"], "--sync",
+            best["sync"], "--micro-batch", best["micro_batch"], *cap,
+            *recompute, "--model", "bert-48", "--profile", "p100", "--format",
+            "json")
+        self.assertLessEqual(
+            abs(json.loads(typed)["makespan"] / step - 1), 0.005)
+
+    def test_copies_of_the_model_are_data_parallel_and_told_once(self):
+        plans = json.loads(self.ok(
+            "plan", "--model", "gpt2-tiny", "--workers", 2, "--batch", 8,
+            "--profile", "p100", "--format", "json"))["plans"]
+        copies = [plan for plan in plans if plan["depth"] == 1]
+        self.assertEqual([plan["name"] for plan in copies], ["data parallel"])
+
+    def test_every_shape_of_planned_orders_is_tried(self):
+        plans = json.loads(self.ok(
+            "plan", "--model", "gpt2-64", "--workers", 2048, "--batch", 2048,
+            "--memory", "16GB", "--profile", "p100", "--format",
+            "json"))["plans"]
+        planned = [plan for plan in plans if plan["scheme"] == "planned"][0]
+        self.assertLess(planned["step_s"], 2.93)
+
     def test_a_planned_order_comes_along(self):
         path = self.folder / "order.toml"
         best = self.plans("--schemes", "chimera-zero", "-o", path)[0]
@@ -97,10 +131,11 @@ class Plan(Base):
         self.ok("check", order)
 
     def test_schemes_and_formula(self):
-        names = [plan["scheme"] for plan in
+        names = [plan["name"] for plan in
                  self.plans("--schemes", "dapple,pipedream-2bw,gems",
                             "--model-of", "paper")]
-        self.assertEqual(sorted(names), ["1f1b", "gems", "pipedream-2bw"])
+        self.assertEqual(sorted(names), ["1f1b", "data parallel", "gems",
+                                         "pipedream-2bw"])
 
     def test_a_profile_file(self):
         path = self.file("p.toml", profile([1, 64]))

@@ -4,6 +4,7 @@
 
 #include "chimera/base/text.h"
 #include "chimera/cli/model_flags.h"
+#include "chimera/config/presets.h"
 #include "chimera/plan/forecast.h"
 #include "chimera/plan/model_layers.h"
 #include "chimera/plan/run_schedule.h"
@@ -33,7 +34,8 @@ bool MachineFlags::any_given() const {
 
 Machine::Machine(const MachineFlags& flags, Values& values)
     : config_(read_model(flags.model, values)),
-      profile_(read_profile(flags.profile, values)) {
+      profile_(read_profile(flags.profile, values)),
+      is_preset_(find_preset(flags.model).has_value()) {
   const std::optional<int> given =
       values.integer("--micro-batch", flags.micro_batch);
   micro_batch_ = given.value_or(config_.schedule.micro_batch.value_or(1));
@@ -55,6 +57,22 @@ Result<Schedule> Machine::own_schedule() const {
                       .hint = "give a scheme, or --schedule FILE"};
   }
   return make_run_schedule(config_, {.tied = is_tied()});
+}
+
+bool Machine::ties(const Schedule& schedule) const {
+  return is_tied() && !is_asynchronous(schedule) && schedule.stages() > 1;
+}
+
+RunConfig Machine::cut_for(const Schedule& schedule) const {
+  RunConfig config = config_;
+  if (is_preset_) {
+    config.schedule.cut = staged_model(shape_of(config.model), profile_,
+                                       {.stages = schedule.stages(),
+                                        .micro_batch = micro_batch_,
+                                        .parts = schedule.parts})
+                              .cut;
+  }
+  return config;
 }
 
 bool Machine::is_tied() const {
@@ -92,13 +110,14 @@ Diagnostics Machine::refuse(const Schedule& schedule) const {
 }
 
 Costs Machine::costs(const Schedule& schedule) const {
-  return is_emulated() ? emulated_costs(config_, schedule)
-                       : staged_run(config_, profile_, schedule).costs;
+  return is_emulated()
+             ? emulated_costs(config_, schedule)
+             : staged_run(cut_for(schedule), profile_, schedule).costs;
 }
 
 std::vector<double> Machine::peak_bytes(const Schedule& lowered) const {
   if (is_emulated()) return {};
-  return run_bytes(config_, profile_, lowered);
+  return run_bytes(cut_for(lowered), profile_, lowered);
 }
 
 void Machine::describe_host(SimulateOptions& options) const {

@@ -32,8 +32,8 @@ class Machine {
 
   // The schedule of the run.toml, lowered as a run lowers it.
   [[nodiscard]] Result<Schedule> own_schedule() const;
-  // Whether the first and last stage of a synchronous schedule share a weight.
-  [[nodiscard]] bool is_tied() const;
+  // Whether the first and last stage of the schedule share a weight.
+  [[nodiscard]] bool ties(const Schedule& schedule) const;
   // Reasons why the model cannot be cut for this schedule; empty if it can.
   [[nodiscard]] Diagnostics refuse(const Schedule& schedule) const;
 
@@ -50,9 +50,14 @@ class Machine {
   [[nodiscard]] bool is_emulated() const {
     return config_.model.kind == ModelKind::kEmulated;
   }
+  [[nodiscard]] bool is_tied() const;
+  // The configuration, with a preset cut as `plan` cuts it: a run.toml without
+  // a cut is cut as `train` does, but no run stands behind a preset.
+  [[nodiscard]] RunConfig cut_for(const Schedule& schedule) const;
 
   RunConfig config_;
   Profile profile_;
+  bool is_preset_ = false;
   int micro_batch_ = 1;
 };
 

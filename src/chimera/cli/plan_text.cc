@@ -17,16 +17,25 @@ namespace {
 
 constexpr double kGiga = 1e9;
 
+// With a depth of 1 the scheme only says in which order a copy computes.
+std::string name_of_plan(const Plan& plan) {
+  return is_data_parallel(plan.candidate) ? "data parallel"
+                                          : plan.candidate.spec.scheme;
+}
+
 std::string layout_of(const Plan& plan) {
   const ScheduleSpec& spec = plan.candidate.spec;
   std::string text =
-      fmt::format("{} D={} W={} B={} N={}", spec.scheme, spec.depth, spec.width,
-                  plan.candidate.micro_batch, spec.micros);
+      fmt::format("{} D={} W={} B={} N={}", name_of_plan(plan), spec.depth,
+                  spec.width, plan.candidate.micro_batch, spec.micros);
   if (*spec.pipes > 2) text += fmt::format(" pipes={}", *spec.pipes);
   if (spec.scale != Scale::kDirect)
     text += fmt::format(" {}", name_of(spec.scale));
   if (*spec.chunks > 1) {
-    text += fmt::format(" {} x{}", name_of(*spec.shape), *spec.chunks);
+    text += fmt::format(
+        " {} x{}",
+        is_data_parallel(plan.candidate) ? spec.scheme : name_of(*spec.shape),
+        *spec.chunks);
   }
   if (spec.cap) text += fmt::format(" cap={}", number(*spec.cap));
   if (plan.candidate.recompute) text += " recompute";
@@ -153,14 +162,14 @@ std::string runners_up(const PlanRequest& request, const PlanReport& report) {
 std::string missing_schemes(const PlanRequest& request,
                             const PlanReport& report) {
   const Result<std::vector<Candidate>> candidates = candidates_of(request);
-  if (!candidates) return "";
+  if (!candidates || request.workers == 1) return "";
   std::vector<std::string> illegal;
   std::vector<std::string> too_large;
   std::vector<std::string> stale;
   for (const Scheme& scheme : schemes()) {
     const std::string name(scheme.name);
-    const auto is_it = [&](const auto& candidate) {
-      return candidate.spec.scheme == name;
+    const auto is_it = [&](const Candidate& candidate) {
+      return candidate.spec.scheme == name && !is_data_parallel(candidate);
     };
     const bool is_planned =
         std::any_of(report.plans.begin(), report.plans.end(),
@@ -179,7 +188,7 @@ std::string missing_schemes(const PlanRequest& request,
     text += fmt::format("  {}: {}\n", join(names, ", "), why);
   };
   add(too_large, "no layout fits the memory");
-  add(illegal, "no legal layout for these workers and samples");
+  add(illegal, "no legal pipeline for these workers and samples");
   add(stale, "trains with stale weights; --schemes takes it in");
   return text.empty() ? "" : "\nNot in the table:\n" + text;
 }
@@ -263,15 +272,15 @@ std::string one_json(const PlanRequest& request, const Plan& plan) {
   const std::string cap =
       spec.cap ? fmt::format("\"cap\":{},", number(*spec.cap)) : "";
   return fmt::format(
-      R"({{"scheme":{},"depth":{},"width":{},"pipes":{},"scale":"{}",)"
+      R"({{"scheme":{},"name":{},"depth":{},"width":{},"pipes":{},"scale":"{}",)"
       R"("chunks":{},"shape":"{}",{}"micro_batch":{},"micros":{},)"
       R"("recompute":{},"sync":"{}","step_s":{},"samples_per_s":{},)"
       R"("bubble_ratio":{},"compute_s":{},"peak_bytes":{:.0f},"bytes":{},)"
       R"("losses":{},"cut":{}}})",
-      json_string(spec.scheme), spec.depth, spec.width, *spec.pipes,
-      name_of(spec.scale), *spec.chunks, name_of(*spec.shape), cap,
-      plan.candidate.micro_batch, spec.micros, plan.candidate.recompute,
-      name_of(plan.sync), number(plan.step_s),
+      json_string(spec.scheme), json_string(name_of_plan(plan)), spec.depth,
+      spec.width, *spec.pipes, name_of(spec.scale), *spec.chunks,
+      name_of(*spec.shape), cap, plan.candidate.micro_batch, spec.micros,
+      plan.candidate.recompute, name_of(plan.sync), number(plan.step_s),
       number(request.batch / plan.step_s), number(plan.bubble_ratio),
       number(plan.times.compute), plan.peak.total(), bytes_json(plan.peak),
       times_json(plan.times), list_of(plan.cut));

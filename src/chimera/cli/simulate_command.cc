@@ -110,11 +110,14 @@ Result<MadeSchedule> SimulateCommand::make(const ScheduleRequest& request,
                       .hint = "leave them out, or give a scheme"};
   }
   if (!from_model && flags.file.empty()) {
+    ScheduleRequest asked = request;
     if (on != nullptr) {
-      Diagnostics errors = on->refuse(make_schedule(request.spec).value());
+      const Schedule start = make_schedule(request.spec).value();
+      Diagnostics errors = on->refuse(start);
       if (!errors.empty()) return errors;
+      asked.lowering.tied |= on->ties(start);
     }
-    return make_requested(request, costs_of, num_steps);
+    return make_requested(asked, costs_of, num_steps);
   }
   const Result<Schedule> read =
       from_model ? on->own_schedule() : read_schedule_file(flags);
@@ -156,8 +159,7 @@ int SimulateCommand::run(Values& values) {
   const MadeSchedule& made = *result;
   if (on) {
     on->describe_host(options);
-    request.lowering.tied |= on->is_tied() && !is_asynchronous(made.schedule) &&
-                             made.schedule.stages() > 1;
+    request.lowering.tied |= on->ties(made.schedule);
   }
   // More events than this would take gigabytes.
   constexpr double kMostEvents = 5e7;

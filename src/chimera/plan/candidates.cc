@@ -110,12 +110,10 @@ class SchemeSpace {
  private:
   [[nodiscard]] std::vector<int> pipe_choices(int depth) const {
     if (!scheme_.any_pipes) return {scheme_.pipes};
-    // Planned orders may have a single pipe, and more than two seldom help.
-    if (scheme_.any_cap) return {1, 2};
     std::vector<int> choices;
-    for (const int half : divisors(std::max(depth / 2, 1))) {
-      choices.push_back(2 * half);
-    }
+    // Planned orders may have a single pipe.
+    if (scheme_.any_cap) choices.push_back(1);
+    for (const int half : divisors(depth / 2)) choices.push_back(2 * half);
     return choices;
   }
 
@@ -135,27 +133,27 @@ class SchemeSpace {
   void add_chunks(ScheduleSpec spec) {
     spec.chunks = scheme_.chunks;
     spec.shape = scheme_.shape;
-    add_caps(spec);
+    add_recompute(spec);
     if (scheme_.any_shape) {
-      if (*spec.pipes != 1) return;
+      // On one worker all shapes are the same. A wave of two chunks is a vee.
+      add_more_chunks(spec, Shape::kLoop, 2);
+      if (spec.depth == 1) return;
       spec.chunks = 2;
       spec.shape = Shape::kVee;
-      add_caps(spec);
+      add_recompute(spec);
+      add_more_chunks(spec, Shape::kWave, 3);
     } else if (scheme_.any_chunks) {
-      for (int chunks = scheme_.chunks + 1;
-           chunks * spec.depth <= num_layers(request_.model); ++chunks) {
-        spec.chunks = chunks;
-        add_caps(spec);
-      }
+      add_more_chunks(spec, scheme_.shape, scheme_.chunks + 1);
     }
   }
 
-  // Adds planned orders with half the cap, which need less memory.
-  void add_caps(ScheduleSpec spec) {
-    add_recompute(spec);
-    if (!scheme_.any_cap || spec.depth < 4) return;
-    spec.cap = spec.depth / 2;
-    add_recompute(spec);
+  void add_more_chunks(ScheduleSpec spec, Shape shape, int from) {
+    spec.shape = shape;
+    const int most = num_layers(request_.model) / spec.depth;
+    for (int chunks = from; chunks <= most; ++chunks) {
+      spec.chunks = chunks;
+      add_recompute(spec);
+    }
   }
 
   void add_recompute(const ScheduleSpec& spec) {
@@ -165,9 +163,19 @@ class SchemeSpace {
       return;
     }
     if (!resolve(spec)) return;
+    if (is_known_copy(spec)) return;
     if (request_.cost_model == CostModel::kPaper && !path_counts(spec)) return;
     out_.push_back({spec, micro_batch_, false});
     out_.push_back({spec, micro_batch_, true});
+  }
+
+  // On one worker with one chunk all schemes take equally long.
+  [[nodiscard]] bool is_known_copy(const ScheduleSpec& spec) const {
+    if (spec.depth > 1 || *spec.chunks > 1) return false;
+    return std::any_of(out_.begin(), out_.end(), [&](const Candidate& other) {
+      return other.spec.depth == 1 && *other.spec.chunks == 1 &&
+             other.micro_batch == micro_batch_;
+    });
   }
 
   const PlanRequest& request_;
@@ -216,13 +224,18 @@ Result<std::vector<const Scheme*>> schemes_of(const PlanRequest& request) {
 }  // namespace
 
 Result<std::vector<Candidate>> candidates_of(const PlanRequest& request) {
-  const Result<std::vector<const Scheme*>> chosen = schemes_of(request);
-  if (!chosen) return chosen.errors();
+  const Result<std::vector<const Scheme*>> asked = schemes_of(request);
+  if (!asked) return asked.errors();
   const std::vector<int> all_depths =
       depths(request, request.workers, request.batch);
   if (all_depths.empty()) return no_depth(request);
+  // Of schemes that differ in memory only, 1f1b comes first.
+  std::vector<const Scheme*> chosen = *asked;
+  std::stable_partition(chosen.begin(), chosen.end(), [](const Scheme* scheme) {
+    return scheme->name == "1f1b";
+  });
   std::vector<Candidate> candidates;
-  for (const Scheme* scheme : *chosen) {
+  for (const Scheme* scheme : chosen) {
     SchemeSpace space(request, *scheme, candidates);
     for (const int depth : all_depths) {
       const int width = request.workers / depth;

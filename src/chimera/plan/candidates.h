@@ -1,6 +1,8 @@
 // All layouts that the planner chooses from: all (W, D) with W x D = P, all
 // micro-batch sizes that divide a copy's share of the batch, all schemes with
 // their pipes, scales, chunks and shapes, with and without recomputation.
+// Planned orders come without a cap: whoever judges them chooses it. Copies of
+// the whole model (D = 1, one chunk), which all schemes treat alike, come once.
 //
 // Schedules of more than a million forwards (stages x micro-batches) are left
 // out: judging them would take longer than larger micro-batches can lose.

@@ -47,6 +47,11 @@ struct Candidate {
   bool operator==(const Candidate&) const = default;
 };
 
+// Whether the candidate is only copies of the whole model, whatever its scheme.
+[[nodiscard]] inline bool is_data_parallel(const Candidate& candidate) {
+  return candidate.spec.depth == 1;
+}
+
 // The parts of a step's time, in seconds. The first five members add up to the
 // step.
 struct PlanTimes {

@@ -6,9 +6,9 @@
 // of its order with free communication, is no better than the best found; all
 // others are judged. The answer is therefore the best of the whole space.
 //
-// One exception: planned orders are compared by their first order, and only the
-// best of them is searched further (search_order.h), because a search takes
-// seconds.
+// One exception: planned orders are searched in rounds (planned_choice.h),
+// because a search takes seconds. Layouts with a depth of 1 compete with each
+// other, whatever their scheme.
 #pragma once
 
 #include "chimera/base/result.h"

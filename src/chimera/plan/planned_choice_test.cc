@@ -1,0 +1,129 @@
+// Nothing that can be typed is faster than the planner's first choice: brute
+// force over every layout and cap, for seeded random requests.
+#include "chimera/plan/planned_choice.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "chimera/base/counter_random.h"
+#include "chimera/config/presets.h"
+#include "chimera/plan/builtin_profiles.h"
+#include "chimera/plan/candidates.h"
+#include "chimera/plan/planner.h"
+#include "chimera/schedule/validate.h"
+#include "chimera/search/quick_order.h"
+#include "chimera/search/search_order.h"
+#include "chimera/simulate/bound.h"
+
+namespace chimera {
+namespace {
+
+bool is_slow_test() { return std::getenv("CHIMERA_GRID") != nullptr; }
+
+PlanRequest random_request(int seed) {
+  const CounterRandom random(RandomUse::kJitter,
+                             {static_cast<std::uint64_t>(seed)});
+  const auto one_of = [&](int draw, std::initializer_list<double> values) {
+    const double at = random.uniform(draw) * double(values.size());
+    return values.begin()[static_cast<size_t>(at)];
+  };
+  const double slow = one_of(3, {0.01, 0.1, 1});
+  PlanRequest request{
+      .model = find_preset(seed % 2 == 0 ? "gpt2-tiny" : "bert-tiny").value(),
+      .profile = builtin_profile("p100").value(),
+      .workers = is_slow_test() ? static_cast<int>(one_of(0, {2, 4})) : 2,
+      .batch = static_cast<int>(one_of(1, {4, 8, 12})),
+      .memory_bytes = one_of(2, {1e12, 2e7, 1.2e7, 9e6})};
+  request.profile.link = {.latency_s = 1e-4 * slow, .s_per_byte = 1e-8 * slow};
+  request.profile.sum = {.latency_s = 2e-4 * slow, .s_per_byte = 2e-8 * slow};
+  return request;
+}
+
+// A planned layout with every cap, from the smallest that runs to the largest
+// that makes a difference.
+std::vector<Candidate> with_caps(const Candidate& candidate) {
+  if (candidate.spec.scheme != "planned") return {candidate};
+  std::vector<Candidate> all;
+  const int chunks = *candidate.spec.chunks;
+  const int most = candidate.spec.micros * chunks;
+  for (int cap = *candidate.spec.pipes * chunks; cap <= most; ++cap) {
+    Candidate with = candidate;
+    with.spec.cap = double(cap) / chunks;
+    all.push_back(with);
+  }
+  return all;
+}
+
+// What a user who types the layout gets, or a bound on it that is no better
+// than `best`; infinity where it does not fit.
+double typed_time(CandidateJudge& judge, const Candidate& candidate,
+                  double best) {
+  const LowerOptions lowering{.recompute = candidate.recompute,
+                              .tied = judge.options(candidate).tied};
+  Schedule order = make_schedule(candidate.spec).value();
+  const Costs& costs = judge.costs(candidate);
+  if (depends_on_costs(order)) {
+    const double bound =
+        lower_bound(lower(order, lowering), costs, {.cap = candidate.spec.cap});
+    if (bound >= best) return bound;
+    order = make_order({.spec = candidate.spec, .lowering = lowering}, order,
+                       costs);
+  }
+  Plan plan = judge.sized(candidate, order);
+  if (!judge.fits(plan)) return std::numeric_limits<double>::infinity();
+  judge.time(order, plan);
+  return plan.step_s;
+}
+
+// 30 requests in ./dev test --slow.
+TEST(PlannedChoice, NothingThatCanBeTypedIsFaster) {
+  const int requests = is_slow_test() ? 30 : 2;
+  int compared = 0;
+  for (int seed = 0; seed < requests; ++seed) {
+    const PlanRequest request = random_request(seed);
+    CandidateJudge judge(request);
+    const Result<PlanReport> report = make_plans(request);
+    const double best = report ? report->plans[0].step_s : 1e300;
+    const std::vector<Candidate> space = candidates_of(request).value();
+    for (const Candidate& layout : space) {
+      for (const Candidate& candidate : with_caps(layout)) {
+        const ScheduleSpec& spec = candidate.spec;
+        ASSERT_GE(typed_time(judge, candidate, best), 0.995 * best)
+            << "request " << seed << ": " << spec.scheme << " D=" << spec.depth
+            << " N=" << spec.micros << " pipes=" << *spec.pipes << " "
+            << name_of(*spec.shape) << " chunks=" << *spec.chunks
+            << " cap=" << spec.cap.value_or(0)
+            << " recompute=" << candidate.recompute;
+        ++compared;
+      }
+    }
+  }
+  EXPECT_GT(compared, 50 * requests);
+}
+
+// A quick order is an order like any other.
+TEST(PlannedChoice, QuickOrdersKeepTheCap) {
+  for (const auto& [shape, chunks, pipes] : {std::tuple(Shape::kLinear, 1, 2),
+                                             {Shape::kVee, 2, 1},
+                                             {Shape::kLoop, 3, 1},
+                                             {Shape::kWave, 4, 2}}) {
+    for (const double cap : {2.0, 3.5, 8.0}) {
+      const ScheduleSpec spec{.scheme = "planned",
+                              .depth = 4,
+                              .micros = 8,
+                              .pipes = pipes,
+                              .chunks = chunks,
+                              .shape = shape,
+                              .cap = cap};
+      const Costs costs =
+          uniform_costs(make_schedule(spec).value(), {.latency = 0.1});
+      const Schedule order = quick_order(spec, costs, false);
+      EXPECT_TRUE(validate(order, {.cap = cap}).empty());
+      EXPECT_TRUE(validate(lower(order)).empty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace chimera
