@@ -57,6 +57,7 @@ class PlannedSearch {
     }
     search(kShort);
     search(kFull);
+    try_caps();
     sort();
     if (!plans_.empty()) choice_.fitting = std::move(plans_.front());
     return std::move(choice_);
@@ -144,6 +145,31 @@ class PlannedSearch {
         start.order = make_schedule(start.candidate.spec).value();
       }
       go_on(start, round.effort);
+    }
+  }
+
+  // Searches a small layout that is the best under every cap, or many: a
+  // larger cap allows more orders, but a search may find better ones under a
+  // smaller one.
+  void try_caps() {
+    if (plans_.empty()) return;
+    sort();
+    const Plan best = plans_.front();
+    const ScheduleSpec& spec = best.candidate.spec;
+    constexpr size_t kMostActions = 1000;
+    const int tries = static_cast<int>(kMostActions / num_actions(*best.order));
+    if (tries < 4) return;
+    const int least = *spec.pipes * *spec.chunks;
+    const int most = spec.micros * *spec.chunks;
+    const int each = (most - least) / tries + 1;
+    Candidate candidate = best.candidate;
+    for (int cap = most; cap >= least; cap -= each) {
+      set_cap(candidate.spec, cap);
+      Plan plan = made(candidate);
+      plan.sync = best.sync;
+      if (bound_of(plan) >= best_time()) continue;
+      plan.order = make_schedule(candidate.spec).value();
+      go_on(plan, 1);
     }
   }
 
