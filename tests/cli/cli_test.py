@@ -168,6 +168,22 @@ class Simulate(Base):
                         one["makespan"])
         self.assertIn("MB", self.ok("simulate", *layout))
 
+    def test_jitter_and_seed_need_no_profile(self):
+        def expected(*flags):
+            return json.loads(self.ok(
+                "simulate", "chimera", "--depth", 4, "--micros", 8, "--format",
+                "json", *flags)).get("expected", 30)  # the makespan
+        first = expected("--jitter", 0.1)
+        self.assertGreater(first, 1.01 * expected())
+        self.assertEqual(first, expected("--jitter", 0.1, "--seed", 0))
+        other = expected("--jitter", 0.1, "--seed", 1)
+        self.assertNotEqual(first, other)
+        self.assertAlmostEqual(other / first, 1, delta=0.03)
+        self.assertLess(expected("--jitter", 0.05), first)
+        codes, _ = self.refused("simulate", "chimera", "--depth", 4,
+                                "--micros", 8, "--jitter", 2)
+        self.assertEqual(codes, ["E403"])
+
     def test_jitter_says_what_to_expect(self):
         layout = ["1f1b", "--depth", 2, "--micros", 8, "--model", "bert-48",
                   "--profile"]

@@ -32,6 +32,8 @@ struct SimulateCommand {
   MachineFlags machine;
   std::string steps;
   std::string cores;
+  std::string jitter;
+  std::string seed;
   std::string format;
   std::string output;
 
@@ -46,6 +48,8 @@ struct SimulateCommand {
     return flags.file.empty() && !flags.any_given() && !machine.model.empty();
   }
   [[nodiscard]] SimulateOptions read_options(Values& values) const;
+  // Reads --jitter and --seed, which go before what a profile says.
+  void read_noise(Values& values, SimulateOptions& options) const;
 };
 
 // The paper's formula for a real model, if it covers the layout.
@@ -98,6 +102,27 @@ SimulateOptions SimulateCommand::read_options(Values& values) const {
   return options;
 }
 
+void SimulateCommand::read_noise(Values& values,
+                                 SimulateOptions& options) const {
+  options.jitter = values.time("--jitter", jitter).value_or(options.jitter);
+  if (options.jitter > 1) {
+    values.refuse({.code = "E403",
+                   .found = "--jitter " + shown(jitter),
+                   .needed = "must be between 0 and 1",
+                   .hint = "0.05 for 5 %"});
+  }
+  constexpr int kMostSeed = 1000000;
+  constexpr int kPlays = 1000;  // more than any seed uses
+  const int number = values.integer("--seed", seed).value_or(0);
+  if (number < 0 || number > kMostSeed) {
+    values.refuse({.code = "E403",
+                   .found = "--seed " + shown(seed),
+                   .needed = "must be between 0 and 1000000"});
+    return;
+  }
+  options.play = number * kPlays;
+}
+
 Result<MadeSchedule> SimulateCommand::make(const ScheduleRequest& request,
                                            const CostsOf& costs_of,
                                            const Machine* on,
@@ -137,6 +162,7 @@ int SimulateCommand::run(Values& values) {
                                 : read_file_request(flags, values);
   const UniformTimes uniform = times.read(values);
   SimulateOptions options = read_options(values);
+  read_noise(values, options);
   const std::string& as = kFormats[values.format(format, output, kFormats)];
   std::optional<Machine> on;
   if (machine.any_given()) {
@@ -159,6 +185,7 @@ int SimulateCommand::run(Values& values) {
   const MadeSchedule& made = *result;
   if (on) {
     on->describe_host(options);
+    read_noise(values, options);
     request.lowering.tied |= on->ties(made.schedule);
   }
   // More events than this would take gigabytes.
@@ -217,6 +244,11 @@ void add_simulate_command(Command& program) {
   command.add_value("--cores", self->cores,
                     "processors that all workers share (default: one each)",
                     "C");
+  command.add_value("--jitter", self->jitter,
+                    "also tell what to expect if times vary by this share of "
+                    "themselves, such as 0.05 (default: the profile's, else 0)",
+                    "J");
+  command.add_value("--seed", self->seed, "random numbers of --jitter", "S");
   command.add_value("--format", self->format,
                     "text, json, trace (Chrome/Perfetto), svg (default: as the "
                     "name of the output file ends, else text)",

@@ -334,7 +334,8 @@ double expected_makespan(const Schedule& schedule, const Costs& costs,
       2.0, double(most_plays)));
   SimulateOptions play = options;
   std::vector<double> spans;
-  for (play.play = 1; play.play <= plays; ++play.play) {
+  for (int i = 1; i <= plays; ++i) {
+    play.play = options.play + i;
     spans.push_back(simulate(schedule, costs, play).makespan);
   }
   const double mean = slowest_of(spans, 1);
