@@ -26,10 +26,15 @@ void MachineFlags::add_to(Command& command) {
          "PROFILE");
   option("--micro-batch", micro_batch,
          "samples of a micro-batch (default: the run.toml's, else 1)", "B");
+  option("--buckets", buckets,
+         "parts of a gradient sum that run at once, where the profile has a "
+         "node_gb_per_s (default 1)",
+         "K");
 }
 
 bool MachineFlags::any_given() const {
-  return !model.empty() || !profile.empty() || !micro_batch.empty();
+  return !model.empty() || !profile.empty() || !micro_batch.empty() ||
+         !buckets.empty();
 }
 
 Machine::Machine(const MachineFlags& flags, Values& values)
@@ -45,6 +50,12 @@ Machine::Machine(const MachineFlags& flags, Values& values)
                    .needed = "must be at least 1"});
   }
   config_.schedule.micro_batch = micro_batch_;
+  buckets_ = values.integer("--buckets", flags.buckets).value_or(1);
+  if (buckets_ < 1) {
+    values.refuse({.code = "E403",
+                   .found = "--buckets " + shown(flags.buckets),
+                   .needed = "must be at least 1"});
+  }
 }
 
 Result<Schedule> Machine::own_schedule() const {
@@ -110,9 +121,15 @@ Diagnostics Machine::refuse(const Schedule& schedule) const {
 }
 
 Costs Machine::costs(const Schedule& schedule) const {
-  return is_emulated()
-             ? emulated_costs(config_, schedule)
-             : staged_run(cut_for(schedule), profile_, schedule).costs;
+  if (is_emulated()) return emulated_costs(config_, schedule);
+  Costs costs = staged_run(cut_for(schedule), profile_, schedule).costs;
+  SumCosts& sums = *costs.sums;
+  // Without a limit on the node, parts of a sum share its links.
+  if (sums.node_time_per_byte > 0) {
+    sums.time_per_byte =
+        std::max(sums.time_per_byte / buckets_, sums.node_time_per_byte);
+  }
+  return costs;
 }
 
 std::vector<double> Machine::peak_bytes(const Schedule& lowered) const {

@@ -18,7 +18,7 @@ namespace chimera {
 
 // Flags as typed; empty = not given.
 struct MachineFlags {
-  std::string model, profile, micro_batch;
+  std::string model, profile, micro_batch, buckets;
 
   void add_to(Command& command);
   [[nodiscard]] bool any_given() const;
@@ -59,6 +59,7 @@ class Machine {
   Profile profile_;
   bool is_preset_ = false;
   int micro_batch_ = 1;
+  int buckets_ = 1;  // parts of a gradient sum that run at once
 };
 
 }  // namespace chimera

@@ -64,9 +64,13 @@ LayerCosts layer_costs(const Profile& profile, const LayerShape& shape,
   const auto measured = [&](const std::vector<double>& values) {
     return at_size(table.micro_batch, values, size);
   };
-  LayerCosts costs{.forward_s = measured(table.forward_s),
-                   .input_grad_s = measured(table.input_grad_s),
-                   .weight_grad_s = measured(table.weight_grad_s)};
+  const double factor =
+      shape.kind == LayerKind::kBlock
+          ? profile.block_factor[static_cast<size_t>(shape.model)]
+          : 1;
+  LayerCosts costs{.forward_s = factor * measured(table.forward_s),
+                   .input_grad_s = factor * measured(table.input_grad_s),
+                   .weight_grad_s = factor * measured(table.weight_grad_s)};
   const auto bytes = [&](const std::vector<double>& values, double estimate) {
     return source.same && !values.empty() ? measured(values)
                                           : estimate * micro_batch;

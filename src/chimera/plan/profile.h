@@ -5,6 +5,7 @@
 // scales the most similar one.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,9 @@ struct Profile {
   LinkProfile link;
   LinkProfile sum;  // per round of Rabenseifner's algorithm
   double update_s_per_parameter = 0;
+  // By ModelKind (GPT-2, BERT, Llama): how much longer a block takes in this
+  // machine's software than the tables below say.
+  std::array<double, 3> block_factor = {1, 1, 1};
   std::vector<LayerProfile> layers;  // at least one block
 
   bool operator==(const Profile&) const = default;

@@ -55,6 +55,8 @@ class ProfileParser {
     } else if (section.name == "update") {
       profile_.update_s_per_parameter =
           reader.number("ns_per_parameter", Need::kRequired).value_or(0) / 1e9;
+    } else if (section.name == "block_factor") {
+      take_factors(reader);
     } else if (!reader.has("layer")) {
       refuse_section(section);
       return;
@@ -91,6 +93,16 @@ class ProfileParser {
 
   static double s_per_byte(double gb_per_s) {
     return gb_per_s > 0 ? 1 / (gb_per_s * kGiga) : 0;
+  }
+
+  void take_factors(ProfileSection& reader) {
+    for (size_t kind = 0; kind < profile_.block_factor.size(); ++kind) {
+      profile_.block_factor[kind] =
+          reader
+              .number(kModelKindNames[kind], Need::kOptional,
+                      {.least = 0.01, .most = 100})
+              .value_or(1);
+    }
   }
 
   void take_layer(const std::string& name, ProfileSection& reader) {
@@ -160,13 +172,15 @@ class ProfileParser {
   }
 
   void refuse_section(const TomlSection& section) {
-    const std::string near =
-        nearest_name(section.name, {"machine", "link", "sum", "update"});
+    const std::string near = nearest_name(
+        section.name, {"machine", "link", "sum", "update", "block_factor"});
     errors_.push_back(
         {.code = "E004",
          .where = section.place.text,
          .found = "section [" + shown(section.name) + "]",
-         .needed = "must be machine, link, sum, update or have a key layer",
+         .needed =
+             "must be machine, link, sum, update, block_factor or have a key "
+             "layer",
          .hint = near.empty() ? "layer = \"block\", \"embedding\" or \"head\""
                               : "did you mean " + near + "?"});
   }

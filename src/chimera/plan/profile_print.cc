@@ -96,6 +96,13 @@ std::string print_profile(const Profile& profile) {
   if (profile.sum != profile.link) text += link("sum", profile.sum);
   text += fmt::format("\n[update]\nns_per_parameter = {}\n",
                       number(profile.update_s_per_parameter * 1e9));
+  std::string factors;
+  for (size_t kind = 0; kind < profile.block_factor.size(); ++kind) {
+    if (profile.block_factor[kind] == 1) continue;
+    factors += fmt::format("{} = {}\n", kModelKindNames[kind],
+                           number(profile.block_factor[kind]));
+  }
+  if (!factors.empty()) text += "\n[block_factor]\n" + factors;
   for (const LayerProfile& layer : profile.layers) text += layer_text(layer);
   return text;
 }

@@ -90,7 +90,7 @@ TEST(Profile, BuiltInOnesReadAndComeBackFromTheirText) {
   for (const std::string& name : builtin_profile_names()) {
     const Profile profile = builtin_profile(name).value();
     EXPECT_EQ(profile.name, name);
-    EXPECT_EQ(profile.layers.size(), 7u);
+    EXPECT_EQ(profile.layers.size(), name == "p100" ? 8u : 7u);
     const std::string text = print_profile(profile);
     const Result<Profile> again = parse_profile(text, name);
     ASSERT_TRUE(again.ok()) << text;
@@ -120,6 +120,21 @@ TEST(LayerCosts, FollowTheTableBetweenBelowAndAboveItsSizes) {
   EXPECT_DOUBLE_EQ(forward_ms(8), 6);
 }
 
+TEST(LayerCosts, FactorsCountForBlocksOfTheirModelOnly) {
+  Profile profile =
+      parse_profile(std::string(kSmall) + "[block_factor]\nbert = 1.5\n", "")
+          .value();
+  EXPECT_EQ(parse_profile(print_profile(profile), "again").value(), profile);
+  LayerShape shape = profile.layers[0].shape;
+  const double plain = layer_costs(profile, shape, 1).forward_s;
+  shape.model = ModelKind::kBert;
+  EXPECT_DOUBLE_EQ(layer_costs(profile, shape, 1).forward_s, 1.5 * plain);
+  shape.kind = LayerKind::kHead;
+  const double head = layer_costs(profile, shape, 1).forward_s;
+  profile.block_factor = {1, 1, 1};
+  EXPECT_DOUBLE_EQ(layer_costs(profile, shape, 1).forward_s, head);
+}
+
 TEST(LayerCosts, ScaleOtherShapesByTheirFlops) {
   const Profile profile = parse_profile(kSmall, "").value();
   LayerShape twice = profile.layers[0].shape;
@@ -131,7 +146,7 @@ TEST(LayerCosts, ScaleOtherShapesByTheirFlops) {
 }
 
 // The built-in figures of GPT-2's block equal those scaled from measured ones,
-// to the printed digits. Those of the P100 include a fitted factor.
+// to the printed digits.
 TEST(LayerCosts, Gpt2OfTheProfilesIsScaledFromT5Large) {
   const LayerShape gpt2 = layers_of(find_preset("gpt2-64").value())[1].shape;
   for (const std::string& name : builtin_profile_names()) {
@@ -139,17 +154,14 @@ TEST(LayerCosts, Gpt2OfTheProfilesIsScaledFromT5Large) {
     EXPECT_EQ(describe(source_of(profile, gpt2)), "gpt2-1280 (derived)");
     const LayerProfile derived = profile.layers.back();
     profile.layers.pop_back();
-    const double factor = name == "p100" ? 1.18 : 1;
+    profile.block_factor = {1, 1, 1};
     EXPECT_EQ(describe(source_of(profile, gpt2)), "t5-large, scaled by FLOPs");
     for (size_t row = 0; row < derived.table.micro_batch.size(); ++row) {
       const LayerCosts scaled = layer_costs(
           profile, gpt2, static_cast<int>(derived.table.micro_batch[row]));
-      EXPECT_NEAR(derived.table.forward_s[row], factor * scaled.forward_s,
-                  2e-6);
-      EXPECT_NEAR(derived.table.input_grad_s[row], factor * scaled.input_grad_s,
-                  2e-6);
-      EXPECT_NEAR(derived.table.weight_grad_s[row],
-                  factor * scaled.weight_grad_s, 2e-6);
+      EXPECT_NEAR(derived.table.forward_s[row], scaled.forward_s, 2e-6);
+      EXPECT_NEAR(derived.table.input_grad_s[row], scaled.input_grad_s, 2e-6);
+      EXPECT_NEAR(derived.table.weight_grad_s[row], scaled.weight_grad_s, 2e-6);
       EXPECT_NEAR(derived.table.activation_bytes[row], scaled.activation_bytes,
                   1e4);
     }
@@ -186,6 +198,7 @@ TEST(ModelLayers, ALlamasBlockIsAnother) {
 TEST(ModelLayers, EstimatesAreNearTheMeasuredBlocks) {
   const Profile profile = builtin_profile("p100").value();
   for (const LayerProfile& layer : profile.layers) {
+    if (layer.shape.kind != LayerKind::kBlock) continue;
     const size_t last = layer.table.micro_batch.size() - 1;
     const double size = layer.table.micro_batch[last];
     const auto near = [&](double measured, double estimate) {

@@ -12,6 +12,8 @@
 //                            # of a worker that run at once, together
 //   [update]                 # left out: updates are free
 //   ns_per_parameter = 0.1
+//   [block_factor]           # how much longer a block takes than its table
+//   bert = 1.4               # says: gpt2, bert, llama; left out: 1
 //   [bert-large]             # any other name is a layer
 //   layer = "block"          # or embedding, head: these need model and vocab
 //   hidden = 1024            # heads, ffn (blocks), seq
