@@ -61,6 +61,7 @@ double measure_core_flops(int threads, Precision precision) {
   std::vector<double> flops(threads);
   {
     std::vector<std::jthread> measuring;
+    measuring.reserve(threads);
     for (double& of_thread : flops) {
       measuring.emplace_back(
           [&] { of_thread = measure_thread_flops(precision); });
