@@ -1,11 +1,18 @@
 // Random numbers without state: each number is a function of its purpose (seed,
 // step, sample, layer, ...) and of nothing else. A recomputation therefore
 // draws the same dropout mask, and every worker of every layout draws the same
-// sample order and initial weights.
+// sample order and initial weights. GPUs compile the same functions (nvcc), so
+// they draw the same bits.
 #pragma once
 
 #include <cstdint>
 #include <initializer_list>
+
+#ifdef __CUDACC__
+#define CHIMERA_HOST_DEVICE __host__ __device__
+#else
+#define CHIMERA_HOST_DEVICE
+#endif
 
 namespace chimera {
 
@@ -31,8 +38,14 @@ class CounterRandom {
     for (const std::uint64_t word : key) state_ = mix(state_ * kGamma ^ word);
   }
 
+  // A stream is its state: 64 bits, which can be passed to a device.
+  CHIMERA_HOST_DEVICE explicit CounterRandom(std::uint64_t state)
+      : state_(state) {}
+  [[nodiscard]] std::uint64_t state() const { return state_; }
+
   // 64 random bits for `element`.
-  [[nodiscard]] std::uint64_t bits(std::uint64_t element) const {
+  [[nodiscard]] CHIMERA_HOST_DEVICE std::uint64_t bits(
+      std::uint64_t element) const {
     return mix(state_ + element * kGamma);
   }
   // A number in [0, 1), a multiple of 2^-53.
@@ -49,7 +62,7 @@ class CounterRandom {
  private:
   static constexpr std::uint64_t kGamma = 0x9E3779B97F4A7C15;
 
-  static constexpr std::uint64_t mix(std::uint64_t word) {
+  CHIMERA_HOST_DEVICE static constexpr std::uint64_t mix(std::uint64_t word) {
     word += kGamma;
     word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9;
     word = (word ^ (word >> 27)) * 0x94D049BB133111EB;

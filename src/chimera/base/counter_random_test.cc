@@ -53,5 +53,13 @@ TEST(CounterRandom, UniformStaysInItsInterval) {
   }
 }
 
+TEST(CounterRandom, AStateIsAStream) {
+  const CounterRandom random(RandomUse::kDropout, {1, 2, 3});
+  const CounterRandom again(random.state());
+  for (std::uint64_t element = 0; element < 20; ++element) {
+    EXPECT_EQ(again.bits(element), random.bits(element));
+  }
+}
+
 }  // namespace
 }  // namespace chimera

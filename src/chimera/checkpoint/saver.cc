@@ -73,6 +73,7 @@ void Saver::copy(const std::vector<StatePiece>& pieces) {
     const std::size_t size = piece.numbers.bytes();
     std::memcpy(at, piece.numbers.data, size);
     piece.numbers.data = at;
+    piece.owner.reset();
     at += size;
   }
 }

@@ -21,11 +21,14 @@ CollectiveJob::CollectiveJob(CollectiveId::Kind kind,
     CHIMERA_CHECK_EQ(buffer.count, buffers_[0].count);
     CHIMERA_CHECK(buffer.type == buffers_[0].type, "members differ in type");
     CHIMERA_CHECK_EQ(buffer.only_shard, buffers_[0].only_shard);
+    CHIMERA_CHECK((buffer.device == nullptr) == !is_on_devices(),
+                  "members differ in where their numbers are");
   }
-  num_blocks_ = (buffers_[0].count + kBlock - 1) / kBlock;
+  num_blocks_ = is_on_devices() ? 1 : (buffers_[0].count + kBlock - 1) / kBlock;
 }
 
 void CollectiveJob::run_block(std::size_t block) const {
+  if (is_on_devices()) return buffers_[0].device->run(kind_, buffers_);
   const std::size_t begin = block * kBlock;
   const std::size_t end = std::min(begin + kBlock, buffers_[0].count);
   if (kind_ == CollectiveId::Kind::kAllGather) {

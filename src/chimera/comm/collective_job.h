@@ -20,6 +20,9 @@ class CollectiveJob {
   void run_block(std::size_t block) const;
 
  private:
+  [[nodiscard]] bool is_on_devices() const {
+    return buffers_[0].device != nullptr;
+  }
   template <class T>
   void sum(std::size_t begin, std::size_t end) const;
   [[nodiscard]] Shard part_of(int member, std::size_t begin,

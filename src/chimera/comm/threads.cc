@@ -204,20 +204,21 @@ class ThreadsWorld::Rank final : public Transport {
 
   void start_collective(const CollectiveId& id, std::span<const int> members,
                         const NumberBuffer& buffer) override {
-    members_[id] = members;
+    open_[id] = {members, buffer.device};
     shared_.start_collective(id, members, rank_, buffer);
   }
 
   Span wait_collective(const CollectiveId& id) override {
-    const auto members = members_.find(id);
-    CHIMERA_CHECK(members != members_.end(), "waits for what it has not begun");
+    const auto open = open_.find(id);
+    CHIMERA_CHECK(open != open_.end(), "waits for what it has not begun");
     const std::optional<Span> span =
         mailbox().take_collective(id, shared_.next_deadline());
     if (!span) {
       throw TimeoutError("a gradient sum did not complete",
-                         shared_.missing_member(id, members->second));
+                         shared_.missing_member(id, open->second.members));
     }
-    members_.erase(members);
+    if (open->second.device) open->second.device->finish();
+    open_.erase(open);
     return *span;
   }
 
@@ -248,11 +249,16 @@ class ThreadsWorld::Rank final : public Transport {
   }
 
  private:
+  struct OpenCollective {
+    std::span<const int> members;
+    std::shared_ptr<DeviceNumbers> device;  // null: host memory
+  };
+
   Mailbox& mailbox() { return shared_.mailboxes[rank_]; }
 
   Shared& shared_;
   int rank_;
-  std::map<CollectiveId, std::span<const int>> members_;  // under way
+  std::map<CollectiveId, OpenCollective> open_;
 };
 
 ThreadsWorld::ThreadsWorld(const ThreadsOptions& options)

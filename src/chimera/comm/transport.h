@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -73,6 +74,8 @@ struct VoteId {
 
 enum class NumberType : std::uint8_t { kFloat32, kFloat64 };
 
+class DeviceNumbers;
+
 // One rank's contribution to a collective: contiguous numbers, which must not
 // move until the collective is complete.
 struct NumberBuffer {
@@ -81,10 +84,29 @@ struct NumberBuffer {
   NumberType type = NumberType::kFloat32;
   // All-reduce: each member needs only its own shard. Equal on every member.
   bool only_shard = false;
+  // Set if `data` is a device's memory, which the host cannot read.
+  std::shared_ptr<DeviceNumbers> device = nullptr;
 
   [[nodiscard]] std::size_t bytes() const {
     return count * (type == NumberType::kFloat32 ? 4 : 8);
   }
+};
+
+// Numbers of a device. Collectives over them are queued there.
+class DeviceNumbers {
+ public:
+  DeviceNumbers() = default;
+  DeviceNumbers(const DeviceNumbers&) = delete;
+  DeviceNumbers& operator=(const DeviceNumbers&) = delete;
+  virtual ~DeviceNumbers() = default;
+
+  // Queues a collective over `members`, in member order, once all have started
+  // it. Called on one member, on any thread.
+  virtual void run(CollectiveId::Kind kind,
+                   std::span<const NumberBuffer> members) = 0;
+  // Puts what the rank computes from now on behind the collective. Called by
+  // its wait_collective().
+  virtual void finish() = 0;
 };
 
 // Shards are cut at multiples of this many elements.

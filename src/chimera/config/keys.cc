@@ -143,6 +143,7 @@ std::vector<ConfigKey> make_keys() {
       {"data", "pack", data<&D::pack>},
       path_key({"run", "dir", run<&R::dir>}),
       {"run", "transport", run<&R::transport>},
+      {"run", "device", run<&R::device>},
       {"run", "log_every", run<&R::log_every>, kFromZero},
       {"run", "timeout_s", run<&R::timeout_s>, kSeconds},
       {"run", "trace", run<&R::trace>},

@@ -24,7 +24,7 @@ using KeyField = std::variant<
     std::optional<bool>*, std::optional<int>*, std::optional<double>*, Scale*,
     Sync*, std::optional<Shape>*, ModelKind*, std::optional<LlamaVariant>*,
     OptimizerKind*, LrDecay*, OnNan*, VoteMode*, Precision*, SampleOrder*,
-    TokenType*, Packing*, TransportKind*>;
+    TokenType*, Packing*, TransportKind*, DeviceKind*>;
 
 // The numbers that a key accepts (each number of a list). They must be finite.
 // The limits are whole numbers.

@@ -78,4 +78,9 @@ inline constexpr auto kTransportKindNames =
     std::to_array<std::string_view>({"auto", "threads", "mpi"});
 constexpr Names names_of(TransportKind) { return kTransportKindNames; }
 
+enum class DeviceKind { kCpu, kCuda };
+inline constexpr auto kDeviceKindNames =
+    std::to_array<std::string_view>({"cpu", "cuda"});
+constexpr Names names_of(DeviceKind) { return kDeviceKindNames; }
+
 }  // namespace chimera

@@ -74,6 +74,7 @@ TEST(Parse, TrainDataAndRunDefaultsAreTheContracts) {
   EXPECT_EQ(config.data.order, SampleOrder::kShuffled);
   EXPECT_EQ(config.data.tokenizer, "bytes");
   EXPECT_EQ(config.run.transport, TransportKind::kAuto);
+  EXPECT_EQ(config.run.device, DeviceKind::kCpu);
   EXPECT_EQ(config.run.log_every, 1);
   EXPECT_EQ(config.run.timeout_s, 300);
   EXPECT_EQ(config.run.save_every, 0);
@@ -159,6 +160,7 @@ pack = "documents"
 [run]
 dir = "out"
 transport = "mpi"
+device = "cuda"
 log_every = 2
 timeout_s = 1.5
 trace = true
@@ -193,7 +195,9 @@ recover = true
                    .token_type = TokenType::kUint32,
                    .weights = {3, 0.5},
                    .pack = Packing::kDocuments};
-  expected.run = {"out", TransportKind::kMpi, 2, 1.5, true, 3, 4, 5, true};
+  expected.run = {
+      "out", TransportKind::kMpi, DeviceKind::kCuda, 2, 1.5, true, 3, 4, 5,
+      true};
   EXPECT_EQ(config, expected);
 }
 

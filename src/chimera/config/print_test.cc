@@ -203,6 +203,7 @@ RunConfig any_config() {
   config.run = {any_text(),
                 *element(TransportKind::kAuto, TransportKind::kThreads,
                          TransportKind::kMpi),
+                *element(DeviceKind::kCpu, DeviceKind::kCuda),
                 *inRange(0, 1000),
                 number_in(1e-3, 1e6),
                 *arbitrary<bool>(),
@@ -284,6 +285,7 @@ pack = "none"
 [run]
 dir = "a \"b\""
 transport = "auto"
+device = "cpu"
 log_every = 1
 timeout_s = 300
 trace = false

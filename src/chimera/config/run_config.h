@@ -162,6 +162,7 @@ struct DataConfig {
 struct RunSection {
   std::string dir;
   TransportKind transport = TransportKind::kAuto;
+  DeviceKind device = DeviceKind::kCpu;
   int log_every = 1;  // steps; 0 = never
   double timeout_s = 300;
   bool trace = false;

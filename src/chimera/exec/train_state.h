@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,11 @@ inline constexpr const char* kPreviousKind = "previous_weights";
 
 struct StatePiece {
   std::string kind;
-  std::string parameter;            // its name
-  std::vector<std::int64_t> shape;  // of the whole parameter
-  std::int64_t first = 0;           // index of the piece's first element
-  NumberBuffer numbers;
+  std::string parameter;              // its name
+  std::vector<std::int64_t> shape;    // of the whole parameter
+  std::int64_t first = 0;             // index of the piece's first element
+  NumberBuffer numbers;               // in host memory
+  std::shared_ptr<const void> owner;  // of that memory; null: StageCompute
 };
 
 }  // namespace chimera

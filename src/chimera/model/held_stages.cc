@@ -23,8 +23,9 @@ void HeldStages::make_tied_block(const std::vector<int>& stages) {
         tied_parameters(layers_of(options_.model, options_.cut, stage));
     if (specs.empty()) continue;
     const Sharing sharing = sharing_of({0, options_.schedule.stages() - 1});
-    tied_ = std::make_unique<ParameterBlock>(std::move(specs), options_.formats,
-                                             sharing);
+    tied_ =
+        std::make_unique<ParameterBlock>(std::move(specs), options_.formats,
+                                         sharing, device_of(options_, rank_));
     tied_values_ = tied_->make_values(options_.init, {});
     tied_stage_ = stage;
     return;
@@ -38,6 +39,7 @@ void HeldStages::make_stages(const std::vector<int>& stages) {
         .layers = layers,
         .first_layer = options_.cut[stage],
         .formats = options_.formats,
+        .device = device_of(options_, rank_),
         .sharing = sharing_of({stage}),
         .tied = tied_parameters(layers).empty() ? nullptr : tied_.get()});
   }
@@ -116,12 +118,13 @@ ParameterBlock& HeldStages::block_of(const SumGroup& group) {
   return is_tied(group) ? *tied_ : at(group.members.front().stage).block();
 }
 
-double HeldStages::squared_norm() const {
-  double sum = 0;
+std::vector<at::Tensor> HeldStages::squared_norms() const {
+  std::vector<at::Tensor> norms;
   for (const auto& [number, stage] : stages_) {
-    sum += stage->block().squared_norm();
+    norms.push_back(stage->block().squared_norm());
   }
-  return tied_ ? sum + tied_->squared_norm() : sum;
+  if (tied_) norms.push_back(tied_->squared_norm());
+  return norms;
 }
 
 NumberBuffer HeldStages::updated_shards(const SumGroup& group, int stage,

@@ -37,8 +37,9 @@ class HeldStages {
   void begin_gradients(int stage);
   // The block whose gradient the members of `group` sum.
   [[nodiscard]] ParameterBlock& block_of(const SumGroup& group);
-  // The squared norm of this rank's shards of all its gradients.
-  [[nodiscard]] double squared_norm() const;
+  // Returns the squared norms of this rank's shards of all gradients, as
+  // ParameterBlock::squared_norm().
+  [[nodiscard]] std::vector<at::Tensor> squared_norms() const;
 
   // The tied block if this rank updates it together with `stage`, else null.
   [[nodiscard]] ParameterBlock* tied_updated_with(int stage) const {

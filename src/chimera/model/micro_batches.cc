@@ -36,7 +36,7 @@ TensorBatch MicroBatches::read(const Work& work) const {
   if (work.stage == 0 || is_last || source(work).has_segments()) {
     const TargetCount total = is_last ? targets(work) : TargetCount{};
     return to_tensors(source(work).read(work.step, first, options_.micro_batch),
-                      total);
+                      total, options_.device);
   }
   TensorBatch batch;
   batch.sample_ids =

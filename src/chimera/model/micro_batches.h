@@ -21,6 +21,7 @@ class MicroBatches {
     bool mean_of_each = false;
     std::shared_ptr<const BatchSource> training;
     std::shared_ptr<const BatchSource> evaluation;  // may be null
+    at::Device device = at::kCPU;
   };
   explicit MicroBatches(Options options) : options_(std::move(options)) {}
 

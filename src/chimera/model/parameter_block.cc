@@ -5,9 +5,10 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "chimera/base/check.h"
+#include "chimera/model/device_sum.h"
+#include "chimera/model/kernels.h"
 
 namespace chimera {
 namespace {
@@ -19,31 +20,6 @@ constexpr std::size_t kUpdateChunk = std::size_t{1} << 18;
 std::int64_t padded(std::int64_t size) {
   constexpr auto kGrain = static_cast<std::int64_t>(kShardGrain);
   return (size + kGrain - 1) / kGrain * kGrain;
-}
-
-// Adds in double over fixed blocks, in order, so that the number of threads
-// does not change the bits. REQUIRES: whole grains.
-template <class T>
-double sum_of_squares(const T* numbers, std::int64_t count) {
-  constexpr std::int64_t kBlock = 1 << 16;
-  std::vector<double> partial((count + kBlock - 1) / kBlock);
-  at::parallel_for(
-      0, static_cast<std::int64_t>(partial.size()), 1,
-      [&](std::int64_t first, std::int64_t end) {
-        for (std::int64_t block = first; block < end; ++block) {
-          const std::int64_t from = block * kBlock;
-          const std::int64_t to = std::min(count, from + kBlock);
-          double sums[kShardGrain] = {};  // one vector register or two
-          for (std::int64_t i = from; i < to; i += kShardGrain) {
-            for (std::size_t lane = 0; lane < kShardGrain; ++lane) {
-              const double number = numbers[i + lane];
-              sums[lane] += number * number;
-            }
-          }
-          partial[block] = std::accumulate(sums, sums + kShardGrain, 0.0);
-        }
-      });
-  return std::accumulate(partial.begin(), partial.end(), 0.0);
 }
 
 void round(const BlockValues& values, const Shard& range) {
@@ -61,10 +37,19 @@ NumberBuffer buffer_of(const at::Tensor& flat) {
                                                     : NumberType::kFloat32};
 }
 
+// For a checkpoint: numbers of a device are copied to the host.
+StatePiece piece_of(StatePiece piece, const at::Tensor& numbers) {
+  auto kept = std::make_shared<const at::Tensor>(numbers.cpu());
+  piece.numbers = buffer_of(*kept);
+  piece.owner = std::move(kept);
+  return piece;
+}
+
 }  // namespace
 
 ParameterBlock::ParameterBlock(std::vector<ParameterSpec> specs,
-                               const Formats& formats, const Sharing& sharing)
+                               const Formats& formats, const Sharing& sharing,
+                               at::Device device)
     : specs_(std::move(specs)),
       rounded_type_(formats.products),
       sharing_(sharing),
@@ -81,7 +66,8 @@ ParameterBlock::ParameterBlock(std::vector<ParameterSpec> specs,
   rounds_ = formats.products != formats.numbers &&
             std::any_of(specs_.begin(), specs_.end(),
                         [](const auto& spec) { return spec.in_products; });
-  gradient_ = at::zeros({size_}, formats.numbers);
+  gradient_ = at::zeros({size_}, at::device(device).dtype(formats.numbers));
+  if (!device.is_cpu()) sum_stream_ = another_stream(device);
   for (std::size_t i = 0; i < specs_.size(); ++i) {
     gradient_views_.push_back(view(gradient_, i));
   }
@@ -95,13 +81,21 @@ at::Tensor ParameterBlock::view(const at::Tensor& flat,
 
 NumberBuffer ParameterBlock::gradient_to_sum(bool only_shard) {
   has_only_shard_ = only_shard;
-  NumberBuffer buffer = buffer_of(gradient_);
+  NumberBuffer buffer = collective_buffer(gradient_);
   buffer.only_shard = only_shard;
   return buffer;
 }
 
 NumberBuffer ParameterBlock::value_buffer(const BlockValues& values) const {
-  return buffer_of(values.numbers.flat);
+  return collective_buffer(values.numbers.flat);
+}
+
+NumberBuffer ParameterBlock::collective_buffer(const at::Tensor& flat) const {
+  NumberBuffer buffer = buffer_of(flat);
+  if (sum_stream_) {
+    buffer.device = std::make_shared<DeviceSum>(flat, *sum_stream_);
+  }
+  return buffer;
 }
 
 BlockNumbers ParameterBlock::make_numbers(const ParameterInit& init) const {
@@ -153,14 +147,11 @@ Shard ParameterBlock::own_shard() const {
                   sharing_.holders);
 }
 
-double ParameterBlock::squared_norm() const {
+at::Tensor ParameterBlock::squared_norm() const {
   const Shard shard = own_shard();
-  const auto count = static_cast<std::int64_t>(shard.end - shard.begin);
-  if (gradient_.scalar_type() == at::kDouble) {
-    return sum_of_squares(gradient_.const_data_ptr<double>() + shard.begin,
-                          count);
-  }
-  return sum_of_squares(gradient_.const_data_ptr<float>() + shard.begin, count);
+  return sum_of_squares(
+      gradient_.narrow(0, static_cast<std::int64_t>(shard.begin),
+                       static_cast<std::int64_t>(shard.end - shard.begin)));
 }
 
 Shard ParameterBlock::range_to_update(bool own_shard_only) const {
@@ -308,11 +299,9 @@ std::vector<StatePiece> ParameterBlock::whole_pieces(
   for (std::size_t i = 0; i < specs_.size(); ++i) {
     const auto offset = static_cast<std::size_t>(offsets_[i]);
     if (offset < shard.begin || offset >= shard.end) continue;
-    pieces.push_back(
-        {.kind = kind,
-         .parameter = specs_[i].name,
-         .shape = specs_[i].shape,
-         .numbers = buffer_of(flat.narrow(0, offsets_[i], numel(specs_[i])))});
+    pieces.push_back(piece_of(
+        {.kind = kind, .parameter = specs_[i].name, .shape = specs_[i].shape},
+        flat.narrow(0, offsets_[i], numel(specs_[i]))));
   }
   return pieces;
 }
@@ -329,12 +318,12 @@ std::vector<StatePiece> ParameterBlock::pieces_of_range(
     const std::int64_t end =
         std::min(offsets_[i] + numel(specs_[i]), range_end);
     if (begin >= end) continue;
-    pieces.push_back({.kind = kind,
-                      .parameter = specs_[i].name,
-                      .shape = specs_[i].shape,
-                      .first = begin - offsets_[i],
-                      .numbers = buffer_of(
-                          state.narrow(0, begin - range_begin, end - begin))});
+    pieces.push_back(
+        piece_of({.kind = kind,
+                  .parameter = specs_[i].name,
+                  .shape = specs_[i].shape,
+                  .first = begin - offsets_[i]},
+                 state.narrow(0, begin - range_begin, end - begin)));
   }
   return pieces;
 }

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Stream.h>
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "chimera/comm/transport.h"
@@ -49,7 +51,7 @@ class ParameterBlock {
   // to a multiple of kShardGrain. Any shard then splits into both kinds at
   // whole grains.
   ParameterBlock(std::vector<ParameterSpec> specs, const Formats& formats,
-                 const Sharing& sharing);
+                 const Sharing& sharing, at::Device device = at::kCPU);
 
   [[nodiscard]] const std::vector<ParameterSpec>& specs() const {
     return specs_;
@@ -80,8 +82,9 @@ class ParameterBlock {
   // Must be called before the gradient is added to or read: zeroes it after an
   // update, even if no micro-batch contributes in the next step.
   void begin_gradient();
-  // The squared norm of this rank's shard of the gradient.
-  [[nodiscard]] double squared_norm() const;
+  // The squared norm of this rank's shard of the gradient: a number in double,
+  // on the device.
+  [[nodiscard]] at::Tensor squared_norm() const;
 
   struct Update {
     const Optimizer& optimizer;
@@ -118,6 +121,7 @@ class ParameterBlock {
       const Optimizer& optimizer, const Sharing& sharing) const;
 
  private:
+  [[nodiscard]] NumberBuffer collective_buffer(const at::Tensor& flat) const;
   [[nodiscard]] at::Tensor view(const at::Tensor& flat,
                                 std::size_t parameter) const;
   void update_range(const Update& update, const BlockValues& values,
@@ -140,7 +144,8 @@ class ParameterBlock {
   std::vector<std::int64_t> offsets_;  // [parameter]
   std::int64_t decaying_ = 0;          // numbers before this index decay
   std::int64_t size_ = 0;
-  at::Tensor gradient_;  // (size)
+  std::optional<c10::Stream> sum_stream_;  // of collectives, on a device
+  at::Tensor gradient_;                    // (size)
   std::vector<at::Tensor> gradient_views_;
   bool is_used_up_ = false;      // the gradient must be zeroed before use
   bool has_only_shard_ = false;  // the gradient is zero outside the shard

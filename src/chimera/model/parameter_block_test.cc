@@ -58,14 +58,14 @@ TEST(ParameterBlock, BackwardsAddInPlaceAndStartAnewAfterAnUpdate) {
     }
     const at::Tensor gradient = block.gradients()[1];
     EXPECT_TRUE(at::equal(gradient, at::full({3, 7}, 6.0F)));
-    EXPECT_DOUBLE_EQ(block.squared_norm(), 21 * 36);
+    EXPECT_DOUBLE_EQ(block.squared_norm().item<double>(), 21 * 36);
     block.update({.optimizer = optimizer, .step = step}, values);
   }
   // Two updates by 6, doubled because the parameter decays.
   EXPECT_TRUE(at::equal(values.leaves[1].detach(), numbered(specs()[1]) - 24));
   EXPECT_TRUE(at::equal(values.leaves[0].detach(), numbered(specs()[0])));
   block.begin_gradient();
-  EXPECT_EQ(block.squared_norm(), 0);
+  EXPECT_EQ(block.squared_norm().item<double>(), 0);
 }
 
 TEST(ParameterBlock, ASkippedUpdateUsesTheGradientUp) {
@@ -74,7 +74,7 @@ TEST(ParameterBlock, ASkippedUpdateUsesTheGradientUp) {
   values.leaves[0].sum().backward();
   block.skip_update();
   block.begin_gradient();
-  EXPECT_EQ(block.squared_norm(), 0);
+  EXPECT_EQ(block.squared_norm().item<double>(), 0);
 }
 
 TEST(ParameterBlock, ACopyIsAVersionOfItsOwn) {
@@ -101,14 +101,14 @@ TEST(ParameterBlock, ShardsAddUpToTheWhole) {
   const Subtract optimizer;
   const ParameterBlock::Update update{
       .optimizer = optimizer, .gradient_scale = 0.5, .own_shard_only = true};
-  const double norm = whole.squared_norm();
+  const double norm = whole.squared_norm().item<double>();
   at::Tensor gathered = at::zeros_like(expected.numbers.flat);
   double sum = 0;
   for (int holder = 0; holder < kHolders; ++holder) {
     ParameterBlock block(specs(), {}, {holder, kHolders});
     const BlockValues values = block.make_values(numbered, {});
     backward(values);
-    sum += block.squared_norm();
+    sum += block.squared_norm().item<double>();
     block.update(update, values);
     const Shard shard =
         shard_of(block.value_buffer(values).count, holder, kHolders);

@@ -12,14 +12,16 @@ class ReceiveBuffers {
  public:
   // Returns a tensor with unspecified contents. It becomes free again once all
   // copies and views of it are gone.
-  [[nodiscard]] at::Tensor take(at::IntArrayRef shape, at::ScalarType dtype) {
+  [[nodiscard]] at::Tensor take(at::IntArrayRef shape,
+                                const at::TensorOptions& options) {
     for (const at::Tensor& buffer : buffers_) {
       const bool is_free = buffer.storage().use_count() == 1;
-      if (is_free && buffer.sizes() == shape && buffer.scalar_type() == dtype) {
+      if (is_free && buffer.sizes() == shape &&
+          buffer.dtype() == options.dtype()) {
         return buffer.detach();
       }
     }
-    buffers_.push_back(at::empty(shape, dtype));
+    buffers_.push_back(at::empty(shape, options));
     return buffers_.back().detach();
   }
 

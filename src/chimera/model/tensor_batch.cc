@@ -14,10 +14,12 @@ at::Tensor to_tensor(const std::vector<std::int64_t>& numbers,
   if (numbers.empty()) return {};
   CHIMERA_CHECK_EQ(static_cast<std::int64_t>(numbers.size()),
                    c10::multiply_integers(sizes));
-  at::Tensor tensor = at::empty(sizes, at::kLong);
+  // From pinned memory the copy to a device needs no wait.
+  at::Tensor tensor = at::empty(
+      sizes, at::TensorOptions(at::kLong).pinned_memory(!device.is_cpu()));
   std::copy(numbers.begin(), numbers.end(),
             tensor.mutable_data_ptr<std::int64_t>());
-  return tensor.to(device);
+  return tensor.to(device, /*non_blocking=*/true);
 }
 
 at::Tensor rows(const at::Tensor& tensor, std::int64_t first,

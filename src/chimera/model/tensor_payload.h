@@ -4,18 +4,30 @@
 #include <ATen/core/Tensor.h>
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "chimera/comm/payload.h"
+#include "chimera/model/device_stream.h"
 
 namespace chimera {
+
+// On a device: when the tensor is ready, and who takes it back once it is read.
+struct Loan {
+  std::shared_ptr<c10::Event> ready;
+  std::shared_ptr<LentTensors> owner;
+};
 
 class TensorPayload final : public Payload {
  public:
   explicit TensorPayload(const at::Tensor& tensor)
       : tensor_(tensor.contiguous()) {}
 
+  TensorPayload(const at::Tensor& tensor, Loan loan)
+      : tensor_(tensor.contiguous()), loan_(std::move(loan)) {}
+
   [[nodiscard]] const at::Tensor& tensor() const { return tensor_; }
+  [[nodiscard]] const std::optional<Loan>& loan() const { return loan_; }
 
   std::span<std::byte> bytes() override {
     return {static_cast<std::byte*>(tensor_.data_ptr()), tensor_.nbytes()};
@@ -23,6 +35,7 @@ class TensorPayload final : public Payload {
 
  private:
   at::Tensor tensor_;
+  std::optional<Loan> loan_;
 };
 
 [[nodiscard]] inline const at::Tensor& tensor_of(const PayloadPtr& payload) {

@@ -26,35 +26,18 @@
 #include "chimera/model/memory_meter.h"
 #include "chimera/model/micro_batches.h"
 #include "chimera/model/receive_buffers.h"
+#include "chimera/model/step_numbers.h"
 #include "chimera/model/tensor_payload.h"
 #include "chimera/model/torch_stage.h"
 
 namespace chimera {
 namespace {
 
-// What this rank's forwards contribute to the vote of their step.
-struct StepLoss {
-  double loss = 0;
-  double bad_at = Ballot::kNowhere;
-};
-
-bool is_finite(const at::Tensor& tensor) {
-  return std::isfinite(tensor.sum().item<double>());
-}
-
 // Joins the outputs of a micro-batch's parts: samples in order, or the sum of
 // the losses.
 at::Tensor joined(const std::vector<at::Tensor>& parts) {
   if (parts.size() == 1) return parts[0];
   return parts[0].dim() == 0 ? parts[0] + parts[1] : at::cat(parts);
-}
-
-// Wraps a tensor to send. It is charged to no rank until the receiver claims
-// it.
-PayloadPtr on_its_way(const at::Tensor& tensor) {
-  auto payload = std::make_unique<TensorPayload>(tensor);
-  disclaim(payload->tensor());
-  return payload;
 }
 
 class TorchCompute final : public StageCompute {
@@ -82,7 +65,7 @@ class TorchCompute final : public StageCompute {
     return !is_bad(vote) && gradient_scale(vote) == 1;
   }
   void undo_update(int stage, const WeightsPtr& weights) override;
-  void forget_forwards(int step) override { training_losses_.erase(step); }
+  void forget_forwards(int step) override { training_numbers_.erase(step); }
   NumberBuffer updated_shards(const SumGroup& group, int stage) override;
   void take_shards(const SumGroup& group, int stage) override {
     stages_->take_shards(group, stage, *newest_[stage]);
@@ -92,7 +75,7 @@ class TorchCompute final : public StageCompute {
   std::int64_t peak_bytes() const override { return meter_->peak_bytes(); }
 
  private:
-  using Losses = std::map<int, StepLoss>;  // by step
+  using Numbers = std::map<int, StepNumbers>;  // by step
 
   void note_list();
   [[nodiscard]] bool is_last(int stage) const {
@@ -107,7 +90,8 @@ class TorchCompute final : public StageCompute {
   // holder may already update them; and with a late vote, which may undo an
   // update while another holder still computes with it.
   [[nodiscard]] bool shares_weights() const {
-    return sums_shards() && !is_asynchronous_ && !is_vote_late_;
+    return sums_shards() && !is_asynchronous_ && !is_vote_late_ &&
+           device_.is_cpu();
   }
   // The factor for gradients, as in torch.nn.utils.clip_grad_norm_.
   [[nodiscard]] double gradient_scale(const Ballot& vote) const {
@@ -122,6 +106,8 @@ class TorchCompute final : public StageCompute {
                                                      const at::Tensor& input,
                                                      TorchStash& stash);
   void note_output(const Work& work, const at::Tensor& output);
+  [[nodiscard]] PayloadPtr on_its_way(const at::Tensor& tensor);
+  [[nodiscard]] at::Tensor arrived(const PayloadPtr& payload);
   [[nodiscard]] at::Tensor run_graph(const Work& work, Stash& stash,
                                      const PayloadPtr& gradient);
   void apply(ParameterBlock& block, const UpdateOrder& order,
@@ -133,6 +119,7 @@ class TorchCompute final : public StageCompute {
   MeterScope scope_{meter_};  // of this rank's thread
   const TorchComputeOptions options_;
   int rank_;
+  at::Device device_;
   RankPlace place_;
   MicroIndex index_;
   std::optional<HeldStages> stages_;
@@ -144,19 +131,25 @@ class TorchCompute final : public StageCompute {
   bool is_vote_late_ = false;
   std::optional<MicroBatches> batches_;
   ReceiveBuffers receive_buffers_;
-  Losses training_losses_;
-  Losses evaluation_losses_;
-  double squared_norms_ = 0;  // of the updates since the last vote
+  std::shared_ptr<LentTensors> lent_;  // on a device
+  Numbers training_numbers_;
+  Numbers evaluation_numbers_;
+  std::vector<at::Tensor> squared_norms_;  // of updates since the last vote
 };
 
 TorchCompute::TorchCompute(const TorchComputeOptions& options, int rank)
     : options_(options),
       rank_(rank),
+      device_(device_of(options, rank)),
       place_(place_of(options.schedule, rank)),
       index_(options.schedule),
       is_split_(index_.size(), false),
       is_asynchronous_(chimera::is_asynchronous(options.schedule)) {
   at::set_num_threads(options_.threads);
+  compute_on(device_);
+  if (!device_.is_cpu()) {
+    lent_ = std::make_shared<LentTensors>(current_stream(device_));
+  }
   stages_.emplace(options_, rank);
   note_list();
   batches_.emplace(MicroBatches::Options{.schedule = options_.schedule,
@@ -164,7 +157,8 @@ TorchCompute::TorchCompute(const TorchComputeOptions& options, int rank)
                                          .micro_batch = options_.micro_batch,
                                          .mean_of_each = updates_each_micro_,
                                          .training = options_.training,
-                                         .evaluation = options_.evaluation});
+                                         .evaluation = options_.evaluation,
+                                         .device = device_});
 }
 
 void TorchCompute::note_list() {
@@ -195,10 +189,10 @@ WeightsPtr TorchCompute::initial_previous(int stage) {
 
 ForwardResult TorchCompute::forward(const Work& work, const WeightsPtr& weights,
                                     PayloadPtr input, Keep keep) {
+  if (lent_) lent_->free_returned();
   auto stash = std::make_unique<TorchStash>();
   stash->weights = std::dynamic_pointer_cast<TorchWeights>(weights);
-  const at::Tensor x = input ? tensor_of(input) : at::Tensor();
-  if (x.defined()) claim(x);
+  const at::Tensor x = input ? arrived(input) : at::Tensor();
   at::Tensor output;
   if (keep == Keep::kGraph) {
     output = joined(build_graphs(work, x, *stash));
@@ -253,15 +247,14 @@ std::vector<at::Tensor> TorchCompute::build_graphs(const Work& work,
 }
 
 void TorchCompute::note_output(const Work& work, const at::Tensor& output) {
-  StepLoss& noted =
-      (work.training ? training_losses_ : evaluation_losses_)[work.step];
+  StepNumbers& noted =
+      (work.training ? training_numbers_ : evaluation_numbers_)[work.step];
   if (is_last(work.stage)) {
-    noted.loss += output.item<double>() * batches_->share_of_step(work);
+    noted.add_loss(output, batches_->share_of_step(work));
   }
-  if (is_finite(output)) return;
   const int micro = place_.copy * options_.schedule.micros + work.micro;
-  noted.bad_at = std::min(
-      noted.bad_at, double(micro) * options_.schedule.stages() + work.stage);
+  noted.check_output(output,
+                     double(micro) * options_.schedule.stages() + work.stage);
 }
 
 void TorchCompute::recompute(const Work& work, Stash& stash) {
@@ -270,13 +263,38 @@ void TorchCompute::recompute(const Work& work, Stash& stash) {
   torch_stash.input.reset();
 }
 
+// Until it arrives, the memory belongs to no rank.
+PayloadPtr TorchCompute::on_its_way(const at::Tensor& tensor) {
+  if (!device_.is_cpu()) {
+    const auto ready = end_of(current_stream(device_));
+    return std::make_unique<TensorPayload>(tensor, Loan{ready, lent_});
+  }
+  auto payload = std::make_unique<TensorPayload>(tensor);
+  disclaim(payload->tensor());
+  return payload;
+}
+
+// On a device, what another rank has made is copied and returned.
+at::Tensor TorchCompute::arrived(const PayloadPtr& payload) {
+  const auto& message = dynamic_cast<const TensorPayload&>(*payload);
+  const at::Tensor& tensor = message.tensor();
+  if (device_.is_cpu()) claim(tensor);
+  if (device_.is_cpu() || message.loan()->owner == lent_) return tensor;
+  const c10::Stream stream = current_stream(device_);
+  message.loan()->ready->block(stream);
+  at::Tensor copy = at::empty(tensor.sizes(), tensor.options().device(device_));
+  copy.copy_(tensor, /*non_blocking=*/true);
+  message.loan()->owner->give_back(tensor, end_of(stream));
+  return copy;
+}
+
 at::Tensor TorchCompute::run_graph(const Work& work, Stash& stash,
                                    const PayloadPtr& gradient) {
+  if (lent_) lent_->free_returned();
   stages_->begin_gradients(work.stage);
   StageGraph& graph = *dynamic_cast<TorchStash&>(stash).graphs[work.part];
   if (!gradient) return run_backward(graph, {});
-  claim(tensor_of(gradient));
-  return run_backward(graph, tensor_of(gradient));
+  return run_backward(graph, arrived(gradient));
 }
 
 PayloadPtr TorchCompute::backward(const Work& work, Stash& stash,
@@ -322,7 +340,9 @@ void TorchCompute::apply(ParameterBlock& block, const UpdateOrder& order,
   // A vote that comes before the update reads the norm itself. Any other vote
   // comes too late: the update consumes the gradient, so its norm is added
   // here.
-  if (!vote_gates_update_) squared_norms_ += block.squared_norm();
+  if (!vote_gates_update_) {
+    squared_norms_.push_back(block.squared_norm());
+  }
   ParameterBlock::Update update{.optimizer = *options_.optimizer,
                                 .step = order.step,
                                 .own_shard_only = options_.shard_update,
@@ -361,13 +381,15 @@ NumberBuffer TorchCompute::updated_shards(const SumGroup& group, int stage) {
 }
 
 Ballot TorchCompute::ballot(int step, bool training) {
-  Losses& losses = training ? training_losses_ : evaluation_losses_;
-  const StepLoss noted = losses[step];
-  losses.erase(step);
-  Ballot ballot{.loss = noted.loss, .bad_at = noted.bad_at};
+  Numbers& numbers = training ? training_numbers_ : evaluation_numbers_;
+  std::vector<at::Tensor> squared_norms;
+  if (training) {
+    squared_norms = vote_gates_update_ ? stages_->squared_norms()
+                                       : std::exchange(squared_norms_, {});
+  }
+  Ballot ballot = numbers[step].read(squared_norms);
+  numbers.erase(step);
   if (!training) return ballot;
-  ballot.squared_norm = vote_gates_update_ ? stages_->squared_norm()
-                                           : std::exchange(squared_norms_, 0);
   if (updates_each_micro_) ballot.squared_norm /= options_.schedule.micros;
   if (is_bad(ballot) && options_.on_nan == OnNan::kStop) ballot.stop = 1;
   return ballot;
@@ -387,7 +409,8 @@ PayloadPtr TorchCompute::empty_payload(const Work& work, bool is_gradient) {
     sizes.insert(sizes.end(), boundary.sizes.begin(), boundary.sizes.end());
     type = boundary.type;
   }
-  return std::make_unique<TensorPayload>(receive_buffers_.take(sizes, type));
+  return std::make_unique<TensorPayload>(
+      receive_buffers_.take(sizes, at::device(device_).dtype(type)));
 }
 
 }  // namespace

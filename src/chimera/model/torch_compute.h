@@ -34,7 +34,8 @@ struct TorchComputeOptions {
   int micro_batch = 1;
   std::int64_t seed = 0;
   Formats formats;
-  int threads = 1;  // libtorch threads of each rank
+  std::vector<at::Device> devices;  // [rank]; empty: all compute on the CPU
+  int threads = 1;                  // libtorch threads of each rank
   ParameterInit init;
   std::shared_ptr<const BatchSource> training;
   std::shared_ptr<const BatchSource> evaluation;  // may be null
@@ -49,6 +50,12 @@ struct TorchComputeOptions {
   // Called before each update, on the rank's thread; may be empty.
   std::function<void(const GradientView& view)> on_gradient;
 };
+
+[[nodiscard]] inline at::Device device_of(const TorchComputeOptions& options,
+                                          int rank) {
+  return options.devices.empty() ? at::Device(at::kCPU)
+                                 : options.devices.at(rank);
+}
 
 // Location of the first NaN or infinity, decoded from a Ballot's bad_at.
 struct BadPlace {

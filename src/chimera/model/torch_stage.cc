@@ -53,7 +53,7 @@ TorchStage::TorchStage(const Options& options)
     : options_(options),
       block_(options.tied == nullptr ? all_parameters(options.layers)
                                      : own_parameters(options.layers),
-             options.formats, options.sharing) {
+             options.formats, options.sharing, options.device) {
   for (const std::unique_ptr<Layer>& layer : options_.layers) {
     std::unique_ptr<Layer> replica = layer->replica();
     layers_.push_back(replica ? replica.get() : layer.get());

@@ -53,6 +53,7 @@ class TorchStage {
     std::span<const std::unique_ptr<Layer>> layers;  // of this stage
     int first_layer = 0;  // its index in the whole model
     Formats formats;
+    at::Device device = at::kCPU;
     Sharing sharing;
     // The tied block of this rank if another stage shares the weight. Null: all
     // parameters of the layers are the stage's own.

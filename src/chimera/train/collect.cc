@@ -106,7 +106,7 @@ class Reader final : public WeightReader {
     const Home& home = directory_.homes[parameter];
     return named_weights(options_, home.stage, *worker_.weights(home.stage))
         .at(home.in_stage)
-        .value;
+        .value.cpu();
   }
 
   void ask(int owner, const Exchange& ids, std::int64_t parameter) {

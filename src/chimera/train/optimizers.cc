@@ -23,7 +23,8 @@ class AdamFamily final : public Optimizer {
     // libtorch's kernels take the number of the update, counted from 1, as a
     // tensor.
     const std::vector<at::Tensor> counts = {
-        at::full({}, static_cast<double>(slice.updates + 1), at::kFloat)};
+        at::full({}, static_cast<double>(slice.updates + 1),
+                 slice.weights.options().dtype(at::kFloat))};
     const double rate = learning_rate(train_, slice.step);
     const auto& [beta1, beta2] = train_.betas;
     if (train_.optimizer == OptimizerKind::kAdam) {

@@ -24,9 +24,9 @@ std::uint64_t hash_of_stage(const ReplicaCheck& check, int stage,
   std::string text;
   for (const NamedTensor& tensor :
        named_weights(check.options, stage, weights)) {
-    text += content_hash(
-        {static_cast<const std::byte*>(tensor.value.const_data_ptr()),
-         tensor.value.nbytes()});
+    const at::Tensor value = tensor.value.cpu();
+    text += content_hash({static_cast<const std::byte*>(value.const_data_ptr()),
+                          value.nbytes()});
   }
   return content_number(std::as_bytes(std::span(text)));
 }

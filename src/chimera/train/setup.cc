@@ -9,6 +9,7 @@
 #include "chimera/data/token_file.h"
 #include "chimera/plan/run_schedule.h"
 #include "chimera/schedule/cut.h"
+#include "chimera/train/devices.h"
 #include "chimera/train/model_setup.h"
 #include "chimera/train/optimizers.h"
 #include "chimera/train/peak_flops.h"
@@ -158,6 +159,14 @@ Diagnostics set_up_schedule(RunSetup& setup, const SetupOptions& options) {
                         : setup.schedule.workers() * setup.schedule.width;
   setup.threads = setup.config.train.threads.value_or(
       std::max(1, options.host_cores / ranks));
+  Result<std::vector<at::Device>> devices =
+      choose_devices({.kind = setup.config.run.device,
+                      .ranks = setup.schedule.workers() * setup.schedule.width,
+                      .ranks_here = options.ranks_here,
+                      .emulated = emulated},
+                     count_devices());
+  if (!devices) return devices.errors();
+  setup.devices = std::move(devices).value();
   // Records the settled value of a key that run.toml left open.
   setup.config.train.threads = setup.threads;
   if (setup.config.run.recover) {
@@ -285,6 +294,7 @@ TorchComputeOptions compute_options(const RunSetup& setup,
           .micro_batch = *setup.config.schedule.micro_batch,
           .seed = train.seed,
           .formats = formats,
+          .devices = setup.devices,
           .threads = setup.threads,
           .init = setup.start.init,
           .training = setup.data,

@@ -7,6 +7,7 @@
 //   E565 a shape in run.toml that model.init contradicts
 //   E568 user-defined layers that cannot be cut into stages
 //   E569 evaluation without data
+//   E577 a device that is not here, or not for these workers (devices.h)
 #pragma once
 
 #include <memory>
@@ -38,9 +39,10 @@ struct RunSetup {
   Schedule schedule;  // lowered
   // The order to change to after schedule.replan_after steps, if a file gives
   // it.
-  std::optional<Schedule> later;  // lowered
-  bool tied = false;              // its first and last stage share a weight
-  int threads = 1;                // of each worker
+  std::optional<Schedule> later;    // lowered
+  bool tied = false;                // its first and last stage share a weight
+  int threads = 1;                  // of each worker
+  std::vector<at::Device> devices;  // [rank]
 
   std::vector<EmulatedStage> emulated;  // of an emulated model only
 

@@ -158,7 +158,7 @@ class Reference {
     for (std::size_t i = 0; i < gradients.size(); ++i) {
       result.gradients[block.specs()[i].name] = gradients[i].clone();
     }
-    result.norm = std::sqrt(block.squared_norm());
+    result.norm = std::sqrt(block.squared_norm().item<double>());
   }
 
   const RunSetup& setup_;

@@ -1,0 +1,44 @@
+// Collectives of ranks that are threads of one process, each with a device of
+// its own. They are queued on the devices and ordered by events: no thread
+// waits for a device.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <span>
+
+#include "chimera/comm/transport.h"
+#include "chimera/model/device_stream.h"
+
+namespace chimera {
+
+// One rank's contribution to one collective.
+class DeviceSum final : public DeviceNumbers {
+ public:
+  // Takes `flat` as the current stream of its device leaves it, and works on
+  // `stream`. The numbers must be left alone until finish().
+  DeviceSum(const at::Tensor& flat, const c10::Stream& stream)
+      : flat_(flat),
+        compute_(current_stream(flat.device())),
+        stream_(stream),
+        end_(end_of(compute_)) {}
+
+  void run(CollectiveId::Kind kind,
+           std::span<const NumberBuffer> members) override;
+  void finish() override { end_->block(compute_); }
+
+ private:
+  static void all_reduce(std::span<DeviceSum* const> members, bool only_shard);
+  static void all_gather(std::span<DeviceSum* const> members);
+  // Waits on this member's stream for all that `other` has queued.
+  void wait_for(const DeviceSum& other) { other.end_->block(stream_); }
+  void note_end() { end_ = end_of(stream_); }
+
+  at::Tensor flat_;
+  c10::Stream compute_;              // of the rank
+  c10::Stream stream_;               // of the collective
+  std::shared_ptr<c10::Event> end_;  // of what is queued so far
+};
+
+}  // namespace chimera

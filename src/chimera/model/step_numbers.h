@@ -1,0 +1,36 @@
+// The numbers that a rank's ballot needs: losses, sums of outputs, squared
+// norms. They stay on the rank's device until all are read together, because
+// each read makes the host wait for the device.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+#include "chimera/comm/ballot.h"
+
+namespace chimera {
+
+// What the forwards of one step leave for its vote.
+class StepNumbers {
+ public:
+  // Adds share * loss to the step's loss.
+  void add_loss(const at::Tensor& loss, double share);
+  // `place` is where the vote reports an output that is not finite.
+  void check_output(const at::Tensor& output, double place);
+
+  // Reads everything, and the squared norms that the rank adds. Waits for the
+  // device once.
+  [[nodiscard]] Ballot read(const std::vector<at::Tensor>& squared_norms) const;
+
+ private:
+  struct Number {
+    at::Tensor value;   // of no dimension
+    double factor = 0;  // the loss's share, or the output's place
+  };
+
+  std::vector<Number> losses_;
+  std::vector<Number> output_sums_;
+};
+
+}  // namespace chimera

@@ -1,0 +1,32 @@
+// The device that each rank computes on: one for each.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+#include "chimera/base/result.h"
+#include "chimera/config/names.h"
+
+namespace chimera {
+
+struct DeviceRequest {
+  DeviceKind kind = DeviceKind::kCpu;
+  int ranks = 1;       // of the run
+  int ranks_here = 0;  // processes of this host; 0: ranks are threads of one
+  bool emulated = false;
+};
+
+// What libtorch finds in this process.
+struct CudaDevices {
+  bool is_built = false;  // libtorch is a CUDA build
+  int count = 0;
+};
+[[nodiscard]] CudaDevices count_devices();
+
+// Returns the device of each rank. E577 if the devices are not there, are too
+// few, or cannot serve such a run.
+[[nodiscard]] Result<std::vector<at::Device>> choose_devices(
+    const DeviceRequest& request, const CudaDevices& here);
+
+}  // namespace chimera
