@@ -237,6 +237,27 @@ class Train(Base):
         self.assertEqual([m["step"] for m in self.metrics() if "eval_loss" in m],
                          [2, 4, 5])
 
+    def test_eval_reads_data_as_the_run_did(self):
+        """Documents stay apart, and raw ids keep their type."""
+        texts = self.folder / "texts.jsonl"
+        texts.write_text("".join(
+            json.dumps({"text": f"{i} is {'even' if i % 2 == 0 else 'odd'}"}) +
+            "\n" for i in range(64)))
+        ids = self.folder / "ids.bin"
+        ids.write_bytes(array.array("I", [i % 250 for i in range(16 * 64 + 1)])
+                        .tobytes())
+        for number, (path, key) in enumerate([
+                (texts, 'data.pack="documents"'),
+                (ids, 'data.token_type="uint32"')]):
+            self.run_dir = self.folder / f"run{number}"
+            self.trained(f'data.path="{path}"', f'data.eval_path="{path}"', key,
+                         "train.eval_every=5")
+            run = self.chimera("eval", self.run_dir, "--data", path, "--format",
+                               "json")
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertAlmostEqual(json.loads(run.stdout)["loss"],
+                                   self.metrics()[-1]["eval_loss"], places=5)
+
     def test_emulated_stages_take_their_time(self):
         config = self.folder / "emulated.toml"
         config.write_text(EMULATED + REST.replace("lr = 1e-3", ""))

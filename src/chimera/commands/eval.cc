@@ -82,12 +82,17 @@ int eval(const RunRequest& request, const EvalOptions& options) {
   // Files of token ids need no tokenizer.
   const bool is_text = format_of(request.data) != DataFormat::kBin;
   if (is_text && !tokenizer) return print_run_errors(tokenizer.errors());
+  // A run's data is read as it was in training: a model that never saw two
+  // documents in a sample must not be judged by such.
+  const DataConfig how = source->run ? source->run->data : DataConfig{};
   const int batch = std::max(1, kBatchTokens / shape.seq);
   const Result<std::shared_ptr<const DataSource>> data =
       open_data({.paths = {request.data},
                  .kind = shape.kind,
                  .tokenizer = tokenizer ? *tokenizer : "bytes",
                  .order = SampleOrder::kSequential,
+                 .token_type = how.token_type,
+                 .pack = how.pack,
                  .seq = shape.seq,
                  .vocab = shape.vocab,
                  .type_vocab = details.type_vocab,
