@@ -242,7 +242,8 @@ class Files(Base):
         run = self.chimera("report", self.run_dir, "-o", page)
         self.assertEqual(run.returncode, 0, run.stderr)
         machine = json.loads((self.run_dir / "machine.json").read_text())
-        for text in ("checkpoint in", '"resume"', machine["started"]):
+        started = machine["started"].replace("T", " ")[:len("2026-11-18 12:00")]
+        for text in ("checkpoint in", '"resume"', started + " UTC"):
             self.assertTrue(text in page.read_text(), text)
 
 

@@ -241,8 +241,8 @@ class Train(Base):
         """Documents stay apart, and raw ids keep their type."""
         texts = self.folder / "texts.jsonl"
         texts.write_text("".join(
-            json.dumps({"text": f"{i} is {'even' if i % 2 == 0 else 'odd'}"}) +
-            "\n" for i in range(64)))
+            json.dumps({"text": f"{i:02} is {'even' if i % 2 == 0 else 'odd.'}"})
+            + "\n" for i in range(64)))
         ids = self.folder / "ids.bin"
         ids.write_bytes(array.array("I", [i % 250 for i in range(16 * 64 + 1)])
                         .tobytes())

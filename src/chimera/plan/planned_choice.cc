@@ -23,7 +23,8 @@ constexpr Round kShort{.effort = 0.02, .most = 24, .within = 1.3};
 constexpr Round kFull{.effort = 1, .most = 4, .within = 1.05};
 
 double time_of(const std::optional<Plan>& plan) {
-  return plan ? plan->step_s : kInfinity;
+  if (!plan) return kInfinity;
+  return plan->step_s;
 }
 
 // Caps are counted in chunks: a worker's activations come and go by chunks.
@@ -45,6 +46,7 @@ class PlannedSearch {
 
   PlannedChoice run(const std::vector<const Candidate*>& layouts) {
     std::vector<std::pair<double, const Candidate*>> bounded;
+    bounded.reserve(layouts.size());
     for (const Candidate* layout : layouts) {
       bounded.emplace_back(judge_.bound(*layout), layout);
     }

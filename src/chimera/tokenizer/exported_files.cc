@@ -49,7 +49,8 @@ std::vector<FileToCopy> files_in(const fs::path& directory) {
   std::vector<FileToCopy> files;
   for (const auto& [source, name] : kFiles) {
     const bool taken = std::ranges::any_of(
-        files, [&](const FileToCopy& file) { return file.name == name; });
+        files,
+        [&, as = name](const FileToCopy& file) { return file.name == as; });
     if (!taken && is_file(directory / source)) {
       files.push_back({directory / source, name});
     }

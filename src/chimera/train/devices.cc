@@ -64,6 +64,7 @@ Result<std::vector<at::Device>> choose_devices(const DeviceRequest& request,
                    "= \"cpu\"");
   }
   std::vector<at::Device> devices;
+  devices.reserve(request.ranks);
   for (int rank = 0; rank < request.ranks; ++rank) {
     devices.emplace_back(at::kCUDA, static_cast<at::DeviceIndex>(rank));
   }
