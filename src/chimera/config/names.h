@@ -52,7 +52,7 @@ inline constexpr auto kVoteModeNames =
     std::to_array<std::string_view>({"wait", "late"});
 constexpr Names names_of(VoteMode) { return kVoteModeNames; }
 
-// Of matrix products and activations.
+// The number format of matrix products and activations.
 enum class Precision { kFloat32, kBf16 };
 inline constexpr auto kPrecisionNames =
     std::to_array<std::string_view>({"float32", "bf16"});

@@ -1,5 +1,6 @@
-// Which elements a dropout drops, for the CPU and for GPUs alike: both give the
-// same mask. Includes nothing of torch, so that nvcc compiles it in a second.
+// Draws the elements that a dropout drops. The CPU and GPUs share it, so both
+// give the same mask. Includes nothing of torch, so that nvcc compiles it in a
+// second.
 #pragma once
 
 #include <cstdint>

@@ -263,7 +263,8 @@ void TorchCompute::recompute(const Work& work, Stash& stash) {
   torch_stash.input.reset();
 }
 
-// Until it arrives, the memory belongs to no rank.
+// Makes a message of `tensor`. Its memory is charged to no rank while it is in
+// transit.
 PayloadPtr TorchCompute::on_its_way(const at::Tensor& tensor) {
   if (!device_.is_cpu()) {
     const auto ready = end_of(current_stream(device_));

@@ -105,8 +105,8 @@ void add_checkpoints(const std::string& run_dir, std::vector<Mark>& marks) {
   }
 }
 
-// Of a run that failed without a word in events.jsonl: the first line of a
-// rank's flight recorder says what it died of.
+// Marks the failure of a run whose events.jsonl does not mention it, with the
+// reason in the first line of a rank's flight recorder.
 void add_flights(const std::string& run_dir, const StateFile& state,
                  std::vector<Mark>& marks) {
   constexpr std::size_t kLongestReason = 400;

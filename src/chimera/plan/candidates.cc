@@ -229,7 +229,7 @@ Result<std::vector<Candidate>> candidates_of(const PlanRequest& request) {
   const std::vector<int> all_depths =
       depths(request, request.workers, request.batch);
   if (all_depths.empty()) return no_depth(request);
-  // Of schemes that differ in memory only, 1f1b comes first.
+  // 1f1b comes first, so that it wins against schemes of equal time.
   std::vector<const Scheme*> chosen = *asked;
   std::stable_partition(chosen.begin(), chosen.end(), [](const Scheme* scheme) {
     return scheme->name == "1f1b";

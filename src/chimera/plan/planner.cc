@@ -79,7 +79,8 @@ class Planner {
     return groups;
   }
 
-  // Of data parallelism, whatever the scheme, only the best is told.
+  // Adds `plan`. Data parallelism is listed once, by its best plan, whatever
+  // its scheme.
   void add(Plan plan) {
     for (Plan& other : report_.plans) {
       if (!is_data_parallel(plan.candidate) ||

@@ -40,7 +40,8 @@ struct Costs {
   std::vector<StageCosts> stages;
   double latency = 0;        // per message between two workers
   double time_per_byte = 0;  // of each directed link; 0 = free
-  // Of each message beside its bytes; unlike latency it occupies the link.
+  // Fixed cost of a message, added to the time of its bytes. It occupies the
+  // link, unlike latency.
   double time_per_message = 0;
   // True: a worker that sends does nothing else until its bytes have left.
   bool blocking_sends = false;

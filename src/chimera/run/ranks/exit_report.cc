@@ -72,7 +72,7 @@ void ExitReport::leave_event(const Ending& ending) const {
 
 void ExitReport::leave_state(const RunState& state) const {
   if (!has_directory()) return;
-  // Those who took this rank for dead may have saved the run meanwhile.
+  // Ranks that took this one for dead may have saved the run meanwhile.
   const Result<std::string> now = read_file(options_.run_dir + "/state.json");
   const bool is_saved = now && now->find("\"saved\"") != std::string::npos;
   if (is_saved && state.exit_code != kExitSaved) return;
