@@ -2,13 +2,21 @@
 // seconds and bytes.
 #pragma once
 
+#include <limits>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "chimera/plan/candidate_cost.h"
 #include "chimera/plan/plan.h"
 
 namespace chimera {
+
+// The plan's step time; infinite if there is no plan.
+[[nodiscard]] inline double time_of(const std::optional<Plan>& plan) {
+  if (!plan) return std::numeric_limits<double>::infinity();
+  return plan->step_s;
+}
 
 class CandidateJudge {
  public:

@@ -22,11 +22,6 @@ struct Round {
 constexpr Round kShort{.effort = 0.02, .most = 24, .within = 1.3};
 constexpr Round kFull{.effort = 1, .most = 4, .within = 1.05};
 
-double time_of(const std::optional<Plan>& plan) {
-  if (!plan) return kInfinity;
-  return plan->step_s;
-}
-
 // Caps are counted in chunks: a worker's activations come and go by chunks.
 int chunks_of(const ScheduleSpec& spec) {
   return static_cast<int>(std::lround(*resolve(spec)->cap * *spec.chunks));

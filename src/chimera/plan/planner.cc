@@ -14,8 +14,6 @@
 namespace chimera {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 struct Bounded {
   const Candidate* candidate = nullptr;
   double bound = 0;
@@ -25,11 +23,6 @@ struct Found {
   std::optional<Plan> fitting;
   std::optional<Plan> any;  // best without the memory limit
 };
-
-double time_of(const std::optional<Plan>& plan) {
-  if (!plan) return kInfinity;
-  return plan->step_s;
-}
 
 class Planner {
  public:
