@@ -77,7 +77,8 @@ def plan(model: str | os.PathLike[str], *, workers: int, batch: int,
     batch: samples per step, over all copies.
     memory: memory of one worker: "16GB", "15GiB" or bytes (default: the
         profile's).
-    profile: a profile.toml, or "p100" (default), "v100", "rtx3090".
+    profile: a profile.toml, or "p100" (default), "v100", "rtx3090",
+        "a100", "h100".
     schemes: consider only these (default: every synchronous one).
     model_of: performance model: "simulate", or "paper" for the paper's formula.
 

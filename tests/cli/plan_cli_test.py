@@ -7,7 +7,7 @@ import json
 import re
 import unittest
 
-from program import Base, chimera, profile
+from program import ROOT, Base, chimera, profile
 
 
 class Plan(Base):
@@ -59,6 +59,16 @@ class Plan(Base):
                        32, "--memory", "2GB")
         self.assertRegex(text, r"(?m)^  .*gems.*: no layout fits the memory$")
         self.assertEqual(len(re.findall(r"bubble \+|\+ bubble", text)), 0)
+
+    def test_the_profile_of_the_documents_is_twenty_lines_and_plans(self):
+        text = (ROOT / "docs/profiles.md").read_text()
+        mine = re.search(r"```toml\n(.*?)```", text, re.S)[1]
+        self.assertLessEqual(len(mine.splitlines()), 20)
+        path = self.folder / "mine.toml"
+        path.write_text(mine)
+        plan = self.ok("plan", "--model", "llama-1b", "--workers", 8, "--batch",
+                       32, "--precision", "bf16", "--profile", path)
+        self.assertIn("block times: block, scaled by FLOPs", plan)
 
     def test_simulate_tells_what_the_machine_has_not(self):
         asked = ["simulate", "1f1b", "--depth", 2, "--micros", 8, "--model",

@@ -22,7 +22,8 @@ void MachineFlags::add_to(Command& command) {
          "other is given, or a preset",
          "MODEL");
   option("--profile", profile,
-         "on this machine: a profile.toml, or p100 (default), v100, rtx3090",
+         "on this machine: a profile.toml, or p100 (default), v100, rtx3090, "
+         "a100, h100",
          "PROFILE");
   option("--micro-batch", micro_batch,
          "samples of a micro-batch (default: the run.toml's, else 1)", "B");

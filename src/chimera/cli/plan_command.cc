@@ -65,8 +65,8 @@ PlanHeadline PlanCommand::headline(const PlanRequest& request) const {
   return {.model = model,
           .profile = machine,
           .block_times = describe(source_of(request.profile, block)),
-          .peak_flops =
-              builtin_peak_flops(profile.empty() ? kDefaultProfile : profile)};
+          .peak_flops = builtin_peak_flops(
+              profile.empty() ? kDefaultProfile : profile, request.precision)};
 }
 
 // Example: "planned.sched" for "planned.toml".
@@ -189,9 +189,10 @@ void add_plan_command(Command& program) {
       "--memory", self->memory,
       "of a worker: 16GB, 15GiB, 800MB or bytes (default: the profile's)",
       "SIZE");
-  command.add_value("--profile", self->profile,
-                    "a profile.toml, or p100 (default), v100, rtx3090",
-                    "PROFILE");
+  command.add_value(
+      "--profile", self->profile,
+      "a profile.toml, or p100 (default), v100, rtx3090, a100, h100",
+      "PROFILE");
   command.add_value("--model-of", self->model_of,
                     "the cost model: simulate (default), or paper, its formula",
                     "MODEL");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "chimera/base/check.h"
 
@@ -38,13 +39,15 @@ LayerSource source_of(const Profile& profile, const LayerShape& shape) {
     if (best.layer == nullptr || best.layer->derived) best.layer = &layer;
   }
   if (best.layer != nullptr) return best;
-  double least = 2;
+  double least = std::numeric_limits<double>::infinity();
   for (const LayerProfile& layer : profile.layers) {
     if (layer.shape.kind != LayerKind::kBlock) continue;
-    // A derived block is used only if no block was measured.
+    // A block of another precision is used only if there is no other, a derived
+    // one only if none was measured.
     const double distance =
         std::abs(attention_share(layer.shape) - attention_share(shape)) +
-        (layer.derived ? 1 : 0);
+        (layer.derived ? 1 : 0) +
+        (layer.shape.precision != shape.precision ? 2 : 0);
     if (distance >= least) continue;
     least = distance;
     best.layer = &layer;

@@ -31,9 +31,10 @@ struct LayerSource {
 };
 
 // Finds the layer that stands for `shape`. A layer of the same work comes
-// first, measured ones before derived ones. Otherwise it is the measured block
-// with the nearest share of attention in its FLOPs (0 for heads and
-// embeddings), since attention runs at another rate than matrix products.
+// first, measured ones before derived ones. Otherwise it is a block, of the
+// same precision and measured where there is one, with the nearest share of
+// attention in its FLOPs (0 for heads and embeddings), since attention runs at
+// another rate than matrix products.
 [[nodiscard]] LayerSource source_of(const Profile& profile,
                                     const LayerShape& shape);
 

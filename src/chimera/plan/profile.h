@@ -1,5 +1,5 @@
 // The costs of a model's layers on one machine, from which predictions are
-// made. `chimera calibrate` writes a profile; profiles/ has three for GPUs.
+// made. `chimera calibrate` writes a profile; profiles/ has five for GPUs.
 //
 // A profile lists layers by shape. For a shape that it lacks, layer_costs.h
 // scales the most similar one.

@@ -90,13 +90,43 @@ TEST(Profile, BuiltInOnesReadAndComeBackFromTheirText) {
   for (const std::string& name : builtin_profile_names()) {
     const Profile profile = builtin_profile(name).value();
     EXPECT_EQ(profile.name, name);
-    EXPECT_EQ(profile.layers.size(), name == "p100" ? 8u : 7u);
     const std::string text = print_profile(profile);
     const Result<Profile> again = parse_profile(text, name);
     ASSERT_TRUE(again.ok()) << text;
     EXPECT_EQ(print_profile(*again), text);
   }
-  EXPECT_FALSE(builtin_profile("h100"));
+  EXPECT_FALSE(builtin_profile("b200"));
+}
+
+// A block's FLOPs over its times: the published peak and the stated share.
+TEST(Profile, A100AndH100TakeTheStatedShareOfTheirPeaks) {
+  for (const std::string name : {"a100", "h100"}) {
+    const Profile profile = builtin_profile(name).value();
+    EXPECT_EQ(profile.memory_bytes, 80e9);
+    ASSERT_EQ(profile.layers.size(), 2u);
+    for (const LayerProfile& layer : profile.layers) {
+      const Precision precision = layer.shape.precision;
+      const double share = precision == Precision::kBf16 ? 0.5 : 0.7;
+      const double rate = share * builtin_peak_flops(name, precision).value();
+      const LayerFlops flops = forward_flops(layer.shape);
+      EXPECT_TRUE(layer.derived);
+      EXPECT_NEAR(layer.table.forward_s[0], flops.total() / rate, 1e-6);
+      EXPECT_NEAR(layer.table.input_grad_s[0],
+                  (flops.dense + 2 * flops.attention) / rate, 1e-6);
+      EXPECT_NEAR(layer.table.weight_grad_s[0], flops.dense / rate, 1e-6);
+    }
+  }
+}
+
+TEST(LayerCosts, ComeFromABlockOfTheSamePrecisionIfThereIsOne) {
+  const Profile profile = builtin_profile("h100").value();
+  for (const Precision precision : {Precision::kFloat32, Precision::kBf16}) {
+    for (const ModelLayer& layer :
+         layers_of(find_preset("llama-8b").value(), precision)) {
+      EXPECT_EQ(source_of(profile, layer.shape).layer->shape.precision,
+                precision);
+    }
+  }
 }
 
 TEST(Profile, WhatWorkersOfOneHostShareComesBackToo) {
@@ -149,7 +179,7 @@ TEST(LayerCosts, ScaleOtherShapesByTheirFlops) {
 // to the printed digits.
 TEST(LayerCosts, Gpt2OfTheProfilesIsScaledFromT5Large) {
   const LayerShape gpt2 = layers_of(find_preset("gpt2-64").value())[1].shape;
-  for (const std::string& name : builtin_profile_names()) {
+  for (const std::string name : {"p100", "v100", "rtx3090"}) {
     Profile profile = builtin_profile(name).value();
     EXPECT_EQ(describe(source_of(profile, gpt2)), "gpt2-1280 (derived)");
     const LayerProfile derived = profile.layers.back();
