@@ -1,0 +1,79 @@
+// SF, SB, RF and RB: messages between workers.
+#include <algorithm>
+
+#include "tests/brute_force_machine.h"
+
+namespace chimera::testing::brute_force {
+
+MessageKey Machine::message_key(const Task& t) const {
+  const bool forward = t.a.op == Op::kSF || t.a.op == Op::kRF;
+  const What what = forward ? What::kActivation : What::kGradient;
+  if (is_send(t.a.op)) return {name_of(t, what), t.worker, t.a.peer};
+  return {name_at(t, what, other_stage(t.a)), t.a.peer, t.worker};
+}
+
+bool Machine::send(const Task& t) {
+  Worker& me = workers_[t.worker];
+  const MessageKey key = message_key(t);
+  const Name& name = std::get<Name>(key);
+  const auto found = me.store.find(name);
+  if (found == me.store.end()) {
+    fail(t, "sends what is not computed yet");
+    return true;
+  }
+  Message& message = messages_[key];
+  if (blocking_sends_) {
+    if (!message.posted) return false;
+    me.clock = std::max(me.clock, *message.posted);
+  }
+  if (message.arrives) {
+    fail(t, "sends a second time");
+    return true;
+  }
+  message.sent_settled = me.settled.contains(t.step - 1);
+  check_cut(t, message);
+  double& link = link_free_[{t.worker, t.a.peer}];
+  link = std::max(link, me.clock) + costs_.time_per_message;
+  message.arrives = link + costs_.latency;
+  message.version = found->second.version;
+  if (message.posted) put(t.a.peer, name, {*message.arrives, message.version});
+  return true;
+}
+
+bool Machine::receive(const Task& t) {
+  const MessageKey key = message_key(t);
+  Message& message = messages_[key];
+  if (message.posted) {
+    fail(t, "receives a second time");
+    return true;
+  }
+  message.posted_settled = workers_[t.worker].settled.contains(t.step - 1);
+  check_cut(t, message);
+  message.posted = workers_[t.worker].clock;
+  if (message.arrives) {
+    put(t.worker, std::get<Name>(key), {*message.arrives, message.version});
+  }
+  return true;
+}
+
+// If the step before is undone, its receiver drops a message that its sender
+// sends again: both before their V, or neither.
+void Machine::check_cut(const Task& t, const Message& message) {
+  if (!message.sent_settled || !message.posted_settled) return;
+  if (*message.sent_settled == *message.posted_settled) return;
+  fail(t, "crosses V");
+}
+
+void Machine::check_messages() {
+  for (const auto& [key, message] : messages_) {
+    if (message.posted && message.arrives) continue;
+    const auto& [name, sender, receiver] = key;
+    errors_.push_back(
+        "message from worker " + std::to_string(sender) + " to " +
+        std::to_string(receiver) + ", step " + std::to_string(name.step) +
+        ", of " + describe(Share{name.stage, name.micro, name.part}) +
+        (message.posted ? " is never sent" : " is never received"));
+  }
+}
+
+}  // namespace chimera::testing::brute_force
