@@ -42,7 +42,7 @@ struct Execution {
 [[nodiscard]] std::string to_text(const Execution& execution);
 
 // Runs a lowered schedule. A worker's sums complete in the order in which it
-// started them. costs.time_per_byte counts as 0. Without costs.sum_time and
+// started them. Messages do not wait for sums. Without costs.sum_time and
 // costs.sums, sums are free; they slow each other down only where they share a
 // network card.
 [[nodiscard]] Execution execute(const Schedule& lowered, const Costs& costs,

@@ -137,7 +137,9 @@ void Machine::give(int worker, const Name& name, const Made& made) {
   if (!within(user, schedule_.stages())) return;
   const int to = schedule_.placement.worker(name.pipe, user);
   if (to == worker) return;
-  put(to, name, {made.time + costs_.latency, made.version});
+  const double latency =
+      is_in_node(worker, to) ? costs_.node->latency : costs_.latency;
+  put(to, name, {made.time + latency, made.version});
 }
 
 void Machine::put(int worker, const Name& name, const Made& made) {

@@ -148,8 +148,13 @@ class Machine {
   Tally gathered(const Task& t, int stage);
   std::set<Share> own_shares(const Task& t, int stage) const;
   void settle(int worker);
+  bool is_in_node(int from, int to) const;
+  double message_bytes(const Task& t) const;
+  // [node]: members of a sum on it; without nodes each is on one of its own.
+  std::map<int, int> spread(int group) const;
+  double gradient_bytes(int group) const;
   double sum_duration(int group) const;
-  double sent_in_ring(int group) const;
+  double sent_between_nodes(int group) const;
   double pass_cards(int group, double now);
   void check_update(const Task& t);
   void check_vote(const Task& t);

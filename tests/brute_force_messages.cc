@@ -12,6 +12,24 @@ MessageKey Machine::message_key(const Task& t) const {
   return {name_at(t, what, other_stage(t.a)), t.a.peer, t.worker};
 }
 
+// Whether a message stays within a node, in every copy of the pipeline.
+bool Machine::is_in_node(int from, int to) const {
+  if (!costs_.node) return false;
+  const int here = costs_.node->ranks;
+  for (int copy = 0; copy < schedule_.width; ++copy) {
+    const int first = copy * schedule_.workers();
+    if ((first + from) / here != (first + to) / here) return false;
+  }
+  return true;
+}
+
+// A wrong list may send the gradient of stage 0, which nobody needs.
+double Machine::message_bytes(const Task& t) const {
+  if (t.a.op == Op::kSF) return costs_.stages[t.a.stage].boundary_bytes;
+  if (t.a.stage == 0) return 0;
+  return costs_.stages[t.a.stage - 1].boundary_bytes / schedule_.parts;
+}
+
 bool Machine::send(const Task& t) {
   Worker& me = workers_[t.worker];
   const MessageKey key = message_key(t);
@@ -33,8 +51,11 @@ bool Machine::send(const Task& t) {
   message.sent_settled = me.settled.contains(t.step - 1);
   check_cut(t, message);
   double& link = link_free_[{t.worker, t.a.peer}];
-  link = std::max(link, me.clock) + costs_.time_per_message;
-  message.arrives = link + costs_.latency;
+  const bool near = is_in_node(t.worker, t.a.peer);
+  link = std::max(link, me.clock) + costs_.time_per_message +
+         message_bytes(t) *
+             (near ? costs_.node->time_per_byte : costs_.time_per_byte);
+  message.arrives = link + (near ? costs_.node->latency : costs_.latency);
   message.version = found->second.version;
   if (message.posted) put(t.a.peer, name, {*message.arrives, message.version});
   return true;

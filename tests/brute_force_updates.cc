@@ -71,34 +71,64 @@ void Machine::settle(int worker) {
   for (int member : members) settle(member);
 }
 
-// A ring of r ranks has 2 (r - 1) rounds, in each of which a rank sends an r-th
-// of the bytes; its latency counts as often as in a tree.
-double Machine::sum_duration(int group) const {
-  const double ranks =
-      static_cast<double>(group_workers_[group].size()) * schedule_.width;
-  if (ranks == 1) return 0;
-  if (costs_.sum_time) return *costs_.sum_time;
-  if (!costs_.sums) return 0;
-  return 2 * std::log2(ranks) * costs_.sums->latency +
-         sent_in_ring(group) * costs_.sums->time_per_byte;
+std::map<int, int> Machine::spread(int group) const {
+  std::map<int, int> members;
+  for (int copy = 0; copy < schedule_.width; ++copy) {
+    for (const int worker : group_workers_[group]) {
+      const int rank = copy * schedule_.workers() + worker;
+      ++members[costs_.node ? rank / costs_.node->ranks : rank];
+    }
+  }
+  return members;
 }
 
-double Machine::sent_in_ring(int group) const {
-  const double ranks =
-      static_cast<double>(group_workers_[group].size()) * schedule_.width;
-  const int stage = schedule_.groups[group].members[0].stage;
-  return 2 * (ranks - 1) * (costs_.stages[stage].gradient_bytes / ranks);
+double Machine::gradient_bytes(int group) const {
+  return costs_.stages[schedule_.groups[group].members[0].stage].gradient_bytes;
+}
+
+// A ring of r ranks has 2 (r - 1) rounds, in each of which a rank sends an r-th
+// of the bytes; its latency counts as often as in a tree. The ranks of a node
+// have a ring, and so have the nodes, in which each rank carries the bytes that
+// it has after the first half of its node's ring.
+double Machine::sum_duration(int group) const {
+  const std::map<int, int> nodes = spread(group);
+  double most = 0;
+  for (const auto& [node, members] : nodes) {
+    most = std::max(most, static_cast<double>(members));
+  }
+  const auto count = static_cast<double>(nodes.size());
+  if (count == 1 && most == 1) return 0;
+  if (costs_.sum_time) return *costs_.sum_time;
+  if (!costs_.sums) return 0;
+  double time = 2 * std::log2(count) * costs_.sums->latency +
+                sent_between_nodes(group) * costs_.sums->time_per_byte;
+  if (costs_.node) {
+    time += 2 * std::log2(most) * costs_.node->latency +
+            2 * (most - 1) * (gradient_bytes(group) / most) *
+                costs_.node->time_per_byte;
+  }
+  return time;
+}
+
+// What a rank of the emptiest node sends to other nodes.
+double Machine::sent_between_nodes(int group) const {
+  const std::map<int, int> nodes = spread(group);
+  int least = nodes.begin()->second;
+  for (const auto& [node, members] : nodes) least = std::min(least, members);
+  const auto count = static_cast<double>(nodes.size());
+  return 2 * (count - 1) * (gradient_bytes(group) / least / count);
 }
 
 // When the network cards of all members have passed the bytes of a sum that
 // starts now, behind those of the sums before it.
 double Machine::pass_cards(int group, double now) {
   if (!costs_.sums || costs_.sum_time) return now;
+  if (costs_.node && spread(group).size() == 1) return now;
   double end = now;
   for (int worker : group_workers_[group]) {
     end = std::max(end, workers_[worker].card_free);
   }
-  end += sent_in_ring(group) * costs_.sums->node_time_per_byte;
+  end += sent_between_nodes(group) * costs_.sums->node_time_per_byte;
   for (int worker : group_workers_[group]) workers_[worker].card_free = end;
   return end;
 }

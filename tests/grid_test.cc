@@ -250,6 +250,41 @@ Costs shared_costs(const Schedule& schedule) {
   return costs;
 }
 
+// Two levels of links, with everything that shared_costs() has.
+Costs costs_with_nodes(const Schedule& schedule, int ranks) {
+  Costs costs = shared_costs(schedule);
+  costs.time_per_byte = 0.125;
+  costs.node =
+      NodeCosts{.ranks = ranks, .latency = 0.03125, .time_per_byte = 0.0625};
+  for (size_t stage = 0; stage < costs.stages.size(); ++stage) {
+    costs.stages[stage].boundary_bytes = 1 + static_cast<double>(stage % 2);
+  }
+  return costs;
+}
+
+TEST(Grid, SimulatorEqualsTheBruteForceExecutorWithNodes) {
+  int compared = 0;
+  int faster = 0;
+  for (ScheduleSpec spec : grid()) {
+    if (spec.depth * spec.micros > 64) continue;
+    for (const int ranks : {1, 2, 3, 4, 8}) {
+      spec.width = 1 + compared++ % 3;
+      SCOPED_TRACE(text_of(spec) + " nodes of " + std::to_string(ranks));
+      const Schedule schedule = make_schedule(spec).value();
+      const Schedule lowered = lower(schedule);
+      const int steps = is_asynchronous(schedule) ? 4 : 2;
+      Costs costs = costs_with_nodes(schedule, ranks);
+      expect_same_execution(lowered, costs, steps);
+      if (HasFatalFailure()) return;
+      const double with = simulate(lowered, costs).makespan;
+      costs.node.reset();
+      faster += with < simulate(lowered, costs).makespan ? 1 : 0;
+    }
+  }
+  EXPECT_GT(compared, 1000);
+  EXPECT_GT(faster, 500);
+}
+
 // Sums of other systems, late recomputation and shared costs, each with the
 // others. Lists that are too long for the many cases are left to the test
 // above.

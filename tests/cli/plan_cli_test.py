@@ -67,8 +67,28 @@ class Plan(Base):
         path = self.folder / "mine.toml"
         path.write_text(mine)
         plan = self.ok("plan", "--model", "llama-1b", "--workers", 8, "--batch",
-                       32, "--precision", "bf16", "--profile", path)
+                       32, "--memory", "48GB", "--precision", "bf16",
+                       "--profile", path)
+        self.assertIn("nodes     4 workers each", plan)
         self.assertIn("block times: block, scaled by FLOPs", plan)
+
+    def test_nodes_decide_which_links_count(self):
+        def asked(ranks):
+            return ["--model", "llama-1b", "--profile", "h100",
+                    "--ranks-per-node", ranks]
+
+        def step_s(ranks):
+            return json.loads(self.ok(
+                "simulate", "1f1b", "--depth", 8, "--micros", 8, "--width", 2,
+                *asked(ranks), "--format", "json"))["makespan"]
+
+        self.assertLess(step_s(16), step_s(8))
+        self.assertLess(step_s(8), step_s(4))
+        self.assertLess(step_s(4), step_s(1))
+        text = self.ok("plan", *asked(4), "--workers", 8, "--batch", 8,
+                       "--schemes", "1f1b")
+        self.assertIn("nodes     4 workers each; links 5 us, 360 GB/s within a "
+                      "node, 10 us, 40 GB/s between\n", text)
 
     def test_simulate_tells_what_the_machine_has_not(self):
         asked = ["simulate", "1f1b", "--depth", 2, "--micros", 8, "--model",

@@ -18,7 +18,7 @@ namespace chimera {
 
 // Flags as typed; empty = not given.
 struct MachineFlags {
-  std::string model, profile, micro_batch, buckets;
+  std::string model, profile, micro_batch, buckets, ranks_per_node;
 
   void add_to(Command& command);
   [[nodiscard]] bool any_given() const;

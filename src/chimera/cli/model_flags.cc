@@ -71,4 +71,23 @@ Profile read_profile(const std::string& given, Values& values) {
   return stand_in;
 }
 
+void set_ranks_per_node(const std::string& text, Profile& profile,
+                        Values& values) {
+  const std::optional<int> ranks = values.integer("--ranks-per-node", text);
+  if (!ranks) return;
+  if (*ranks < 1) {
+    values.refuse({.code = "E403",
+                   .found = "--ranks-per-node " + shown(text),
+                   .needed = "must be at least 1"});
+  } else if (!profile.node) {
+    values.refuse({.code = "E606",
+                   .found = "--ranks-per-node " + shown(text),
+                   .needed = "needs a profile with links within a node",
+                   .hint = "add [node] with ranks, latency_us and gb_per_s to "
+                           "it, or use a100 or h100"});
+  } else {
+    profile.node->ranks = *ranks;
+  }
+}
+
 }  // namespace chimera

@@ -19,4 +19,9 @@ inline constexpr const char* kDefaultProfile = "p100";
 // The same for a profile.toml or a built-in profile; empty: kDefaultProfile.
 [[nodiscard]] Profile read_profile(const std::string& name, Values& values);
 
+// Sets the ranks per node from --ranks-per-node as typed; empty: leaves them.
+// Refuses it if the profile has no links within a node (E606).
+void set_ranks_per_node(const std::string& text, Profile& profile,
+                        Values& values);
+
 }  // namespace chimera

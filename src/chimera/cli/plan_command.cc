@@ -25,7 +25,7 @@ namespace {
 // Flags as typed; empty = not given.
 struct PlanCommand {
   std::string model, workers, batch, memory, profile, model_of, schemes,
-      precision, format, output;
+      precision, ranks_per_node, format, output;
 
   int run(Values& values) const;
   [[nodiscard]] double read_memory(const Profile& machine,
@@ -134,6 +134,7 @@ int PlanCommand::run(Values& values) const {
   PlanRequest request;
   request.model = shape_of(config.model);
   request.profile = read_profile(profile, values);
+  set_ranks_per_node(ranks_per_node, request.profile, values);
   request.workers = count("--workers", workers, values);
   request.batch = count("--batch", batch, values);
   request.memory_bytes = read_memory(request.profile, values);
@@ -202,6 +203,10 @@ void add_plan_command(Command& program) {
       "LIST");
   command.add_value("--precision", self->precision,
                     "float32, bf16 (default: that of the run.toml)", "P");
+  command.add_value(
+      "--ranks-per-node", self->ranks_per_node,
+      "workers that share a node, if the profile has [node] (default: its)",
+      "K");
   command.add_value("--format", self->format, "text (default), json", "FORMAT");
   command.add_value(
       "-o,--output", self->output,
@@ -212,6 +217,8 @@ void add_plan_command(Command& program) {
       "16GB\n"
       "  chimera plan --model bert-48 --workers 32 --batch 512 --memory 16GB "
       "--profile v100\n"
+      "  chimera plan --model llama-8b --workers 64 --batch 512 --profile h100 "
+      "--ranks-per-node 8\n"
       "  chimera plan --model run.toml --workers 8 --batch 64 --memory 24GB "
       "-o planned.toml\n"
       "  chimera plan --model bert-48 --workers 32 --batch 512 --schemes "

@@ -294,6 +294,22 @@ std::string rows_json(const PlanRequest& request,
   return rows.empty() ? "[]" : "[\n" + join(rows, ",\n") + "\n]";
 }
 
+// Example: "nodes     8 workers each; links 5 us, 360 GB/s within a node, 10
+// us, 40 GB/s between". Empty without nodes.
+std::string nodes_text(const Profile& profile) {
+  if (!profile.node) return "";
+  const auto link = [](double latency_s, double s_per_byte) {
+    const std::string rate =
+        s_per_byte > 0 ? number(1e-9 / s_per_byte) + " GB/s" : "unlimited";
+    return fmt::format("{} us, {}", number(latency_s * 1e6), rate);
+  };
+  return fmt::format(
+      "nodes     {} workers each; links {} within a node, {} between\n",
+      profile.node->ranks,
+      link(profile.node->latency_s, profile.node->s_per_byte),
+      link(profile.link.latency_s, profile.link.s_per_byte));
+}
+
 }  // namespace
 
 std::string plan_text(const PlanHeadline& headline, const PlanRequest& request,
@@ -303,12 +319,13 @@ std::string plan_text(const PlanHeadline& headline, const PlanRequest& request,
                           : "the paper's formula";
   return fmt::format(
              "{}, {} parameters, on {} workers, {} samples a step, by {}\n"
-             "profile   {}; block times: {}\n"
+             "profile   {}; block times: {}\n{}"
              "searched  {} layouts, {} of them judged, the others ruled out by "
              "bounds or memory\n\n",
              headline.model, short_number(parameters(request.model)),
              request.workers, request.batch, judge, headline.profile,
-             headline.block_times, report.candidates, report.judged) +
+             headline.block_times, nodes_text(request.profile),
+             report.candidates, report.judged) +
          winner_text(headline, request, report.plans[0]) +
          runners_up(request, report) + missing_schemes(request, report) +
          what_would_change(report);

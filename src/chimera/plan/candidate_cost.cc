@@ -51,6 +51,7 @@ Costs with_free_messages(Costs costs) {
   costs.latency = 0;
   costs.time_per_byte = 0;
   costs.time_per_message = 0;
+  costs.node.reset();
   return costs;
 }
 

@@ -2,6 +2,7 @@
 #include "chimera/plan/paper_model.h"
 
 #include <algorithm>
+#include <set>
 
 #include "chimera/base/check.h"
 
@@ -76,6 +77,34 @@ double free_slots(const ScheduleSpec& spec, int stage, Sync sync) {
   return between_near_backwards + at_the_end;
 }
 
+namespace {
+
+// The slowest message between neighbours: one of them is on the critical path.
+double slowest_hop(const ScheduleSpec& spec, const Costs& costs, double bytes) {
+  double slowest = 0;
+  for (int worker = 0; worker + 1 < spec.depth; ++worker) {
+    const Route route{worker, worker + 1, spec.depth, spec.width};
+    slowest = std::max(slowest, message_time(costs, route, bytes).total());
+  }
+  return slowest;
+}
+
+// The ranks that hold one of `stages`, in all pipes and copies.
+SumRanks ranks_of(const ScheduleSpec& spec, const Costs& costs,
+                  const std::vector<int>& stages) {
+  const Placement placement =
+      find_scheme(spec.scheme)->place(resolve(spec).value());
+  std::set<int> holders;
+  for (int pipe = 0; pipe < placement.pipes(); ++pipe) {
+    for (const int stage : stages)
+      holders.insert(placement.worker(pipe, stage));
+  }
+  return sum_ranks(costs, {holders.begin(), holders.end()}, spec.depth,
+                   spec.width);
+}
+
+}  // namespace
+
 PaperTime paper_time(const ScheduleSpec& spec, const Costs& costs,
                      const PaperOptions& options) {
   double forward = 0, backward = 0, boundary = 0;
@@ -88,28 +117,24 @@ PaperTime paper_time(const ScheduleSpec& spec, const Costs& costs,
   const std::optional<PathCounts> counts =
       path_counts(spec, forward > 0 ? backward / forward : 1);
   CHIMERA_CHECK(counts.has_value(), "the paper has no form for this");
-  const double hop =
-      spec.depth > 1 ? costs.latency + link_time(costs, boundary) : 0;
+  const double hop = slowest_hop(spec, costs, boundary);
   PaperTime time;
   time.compute = forward * counts->forwards + backward * counts->backwards;
   time.message = hop * (counts->forwards + counts->backwards);
 
-  const SumCosts sums =
-      costs.sums.value_or(SumCosts{costs.latency, costs.time_per_byte});
-  const int pipes = resolve(spec)->pipes;
-  const double holders = pipes * double{1} * spec.width;
   for (int stage = 0; stage < static_cast<int>(costs.stages.size()); ++stage) {
-    const double sum =
-        rabenseifner_time(sums, holders, costs.stages[stage].gradient_bytes);
+    const double sum = all_reduce_time(costs, ranks_of(spec, costs, {stage}),
+                                       costs.stages[stage].gradient_bytes);
     const double hidden = free_slots(spec, stage, options.sync) * backward;
     time.sum = std::max(time.sum, sum - hidden);
   }
   // The tied weight is held by the first and the last worker of every pipe, and
   // its sum waits for the very last backward.
   if (costs.tied_bytes > 0) {
-    const double ends = std::max(2, pipes) * double{1} * spec.width;
-    time.sum =
-        std::max(time.sum, rabenseifner_time(sums, ends, costs.tied_bytes));
+    const int last = static_cast<int>(costs.stages.size()) - 1;
+    time.sum = std::max(time.sum,
+                        all_reduce_time(costs, ranks_of(spec, costs, {0, last}),
+                                        costs.tied_bytes));
   }
   // PipeDream updates after every micro-batch, so it also sums that often.
   if (spec.scheme == "pipedream") time.sum *= spec.micros;

@@ -46,6 +46,10 @@ class Changes {
     const double times = what == What::kSlowerLinks ? factor : 1 / factor;
     scale(other.profile.link, times);
     scale(other.profile.sum, times);
+    if (other.profile.node) {
+      other.profile.node->latency_s *= times;
+      other.profile.node->s_per_byte *= times;
+    }
     std::vector<std::optional<double>> steps;
     for (const Plan& plan : plans_) {
       const Schedule order =

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,15 @@ struct LinkProfile {
   bool operator==(const LinkProfile&) const = default;
 };
 
+// Links within a node, for messages and sums.
+struct NodeProfile {
+  int ranks = 1;  // that share a node
+  double latency_s = 0;
+  double s_per_byte = 0;
+
+  bool operator==(const NodeProfile&) const = default;
+};
+
 struct Profile {
   std::string name;
   std::string description;
@@ -69,6 +79,8 @@ struct Profile {
   double jitter = 0;
   LinkProfile link;
   LinkProfile sum;  // per round of Rabenseifner's algorithm
+  // If present, link and sum are those between nodes.
+  std::optional<NodeProfile> node = {};
   double update_s_per_parameter = 0;
   // By ModelKind (GPT-2, BERT, Llama): how much longer a block takes in this
   // machine's software than the tables below say.

@@ -52,6 +52,8 @@ class ProfileParser {
       profile_.sum = link(reader);
       profile_.sum.node_s_per_byte = s_per_byte(
           reader.number("node_gb_per_s", Need::kOptional).value_or(0));
+    } else if (section.name == "node") {
+      take_node(reader);
     } else if (section.name == "update") {
       profile_.update_s_per_parameter =
           reader.number("ns_per_parameter", Need::kRequired).value_or(0) / 1e9;
@@ -80,6 +82,12 @@ class ProfileParser {
         reader.number("contention", Need::kOptional, {.most = 1e3}).value_or(0);
     profile_.jitter =
         reader.number("jitter", Need::kOptional, {.most = 1}).value_or(0);
+  }
+
+  void take_node(ProfileSection& reader) {
+    const int ranks = reader.count("ranks", Need::kRequired);
+    const LinkProfile within = link(reader);
+    profile_.node = {std::max(1, ranks), within.latency_s, within.s_per_byte};
   }
 
   static LinkProfile link(ProfileSection& reader) {
@@ -173,14 +181,15 @@ class ProfileParser {
 
   void refuse_section(const TomlSection& section) {
     const std::string near = nearest_name(
-        section.name, {"machine", "link", "sum", "update", "block_factor"});
+        section.name,
+        {"machine", "link", "sum", "node", "update", "block_factor"});
     errors_.push_back(
         {.code = "E004",
          .where = section.place.text,
          .found = "section [" + shown(section.name) + "]",
-         .needed =
-             "must be machine, link, sum, update, block_factor or have a key "
-             "layer",
+         .needed = "must be machine, link, sum, node, update, block_factor or "
+                   "have a key "
+                   "layer",
          .hint = near.empty() ? "layer = \"block\", \"embedding\" or \"head\""
                               : "did you mean " + near + "?"});
   }

@@ -18,10 +18,11 @@ std::string list(const char* key, const std::vector<double>& values,
   return fmt::format("{} = [{}]\n", key, join(words, ", "));
 }
 
+std::string gb_per_s(double s_per_byte) {
+  return number(s_per_byte > 0 ? 1e-9 / s_per_byte : 0);
+}
+
 std::string link(const char* section, const LinkProfile& link) {
-  const auto gb_per_s = [](double s_per_byte) {
-    return number(s_per_byte > 0 ? 1e-9 / s_per_byte : 0);
-  };
   std::string text =
       fmt::format("\n[{}]\nlatency_us = {}\ngb_per_s = {}\n", section,
                   number(link.latency_s * 1e6), gb_per_s(link.s_per_byte));
@@ -94,6 +95,13 @@ std::string print_profile(const Profile& profile) {
   share("jitter", profile.jitter);
   text += link("link", profile.link);
   if (profile.sum != profile.link) text += link("sum", profile.sum);
+  if (profile.node) {
+    text += fmt::format(
+        "\n[node]\nranks = {}\nlatency_us = {}\n"
+        "gb_per_s = {}\n",
+        profile.node->ranks, number(profile.node->latency_s * 1e6),
+        gb_per_s(profile.node->s_per_byte));
+  }
   text += fmt::format("\n[update]\nns_per_parameter = {}\n",
                       number(profile.update_s_per_parameter * 1e9));
   std::string factors;

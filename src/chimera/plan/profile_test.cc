@@ -138,6 +138,17 @@ TEST(Profile, WhatWorkersOfOneHostShareComesBackToo) {
   EXPECT_EQ(parse_profile(print_profile(profile), "again").value(), profile);
 }
 
+TEST(Profile, NodesComeBackAndNeedAllTheirKeys) {
+  const std::string small = kSmall;
+  const Profile profile =
+      parse_profile(
+          small + "[node]\nranks = 4\nlatency_us = 1\ngb_per_s = 50\n", "")
+          .value();
+  EXPECT_EQ(profile.node, (NodeProfile{4, 1e-6, 1 / 50e9}));
+  EXPECT_EQ(parse_profile(print_profile(profile), "again").value(), profile);
+  EXPECT_EQ(mistakes(small + "[node]\n").size(), 3u);
+}
+
 TEST(LayerCosts, FollowTheTableBetweenBelowAndAboveItsSizes) {
   const Profile profile = parse_profile(kSmall, "").value();
   const LayerShape shape = profile.layers[0].shape;

@@ -10,6 +10,10 @@
 //   [sum]                    # of gradient sums; left out: as [link]. Has
 //                            # latency_us, gb_per_s; node_gb_per_s: of all sums
 //                            # of a worker that run at once, together
+//   [node]                   # links within a node; left out: as between nodes
+//   ranks = 8                # that share a node; all three required
+//   latency_us = 5
+//   gb_per_s = 200
 //   [update]                 # left out: updates are free
 //   ns_per_parameter = 0.1
 //   [block_factor]           # how much longer a block takes than its table

@@ -143,6 +143,10 @@ StagedModel staged_model(const ModelShape& model, const Profile& profile,
   staged.costs.blocking_sends = profile.link.blocking;
   staged.costs.sums = SumCosts{profile.sum.latency_s, profile.sum.s_per_byte,
                                profile.sum.node_s_per_byte};
+  if (profile.node) {
+    staged.costs.node = NodeCosts{profile.node->ranks, profile.node->latency_s,
+                                  profile.node->s_per_byte};
+  }
   return staged;
 }
 

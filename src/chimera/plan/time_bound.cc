@@ -87,11 +87,9 @@ class TimeBound {
     for (int pipe = 0; pipe < placement_.pipes(); ++pipe) {
       holders.insert(placement_.worker(pipe, stage));
     }
-    const SumCosts sums =
-        costs_.sums.value_or(SumCosts{costs_.latency, costs_.time_per_byte});
-    const double ranks =
-        static_cast<double>(holders.size()) * candidate_.spec.width;
-    return rabenseifner_time(sums, ranks, costs_.stages[stage].gradient_bytes) +
+    const SumRanks ranks = sum_ranks(costs_, {holders.begin(), holders.end()},
+                                     placement_.workers, candidate_.spec.width);
+    return all_reduce_time(costs_, ranks, costs_.stages[stage].gradient_bytes) +
            costs_.stages[stage].update;
   }
 
@@ -100,8 +98,13 @@ class TimeBound {
     if (placement_.worker(pipe, stage) == placement_.worker(pipe, stage + 1)) {
       return 0;
     }
-    return costs_.latency +
-           link_time(costs_, costs_.stages[stage].boundary_bytes);
+    return message_time(costs_,
+                        {.from = placement_.worker(pipe, stage),
+                         .to = placement_.worker(pipe, stage + 1),
+                         .workers = placement_.workers,
+                         .width = candidate_.spec.width},
+                        costs_.stages[stage].boundary_bytes)
+        .total();
   }
 
   const Candidate& candidate_;

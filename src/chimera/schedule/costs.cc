@@ -1,6 +1,9 @@
 #include "chimera/schedule/costs.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 #include <set>
 
 namespace chimera {
@@ -38,8 +41,29 @@ double compute_time(const Costs& costs, const Action& action, int parts) {
   }
 }
 
-double link_time(const Costs& costs, double bytes) {
-  return costs.time_per_message + costs.time_per_byte * bytes;
+namespace {
+
+// Ranks of copies that lie the same way on nodes repeat after ranks /
+// gcd(workers, ranks) copies.
+bool share_node(const NodeCosts& node, const Route& route) {
+  const int period = node.ranks / std::gcd(route.workers, node.ranks);
+  for (int copy = 0; copy < std::min(route.width, period); ++copy) {
+    const int first = copy * route.workers;
+    if ((first + route.from) / node.ranks != (first + route.to) / node.ranks) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+MessageTime message_time(const Costs& costs, const Route& route, double bytes) {
+  if (costs.node && share_node(*costs.node, route)) {
+    return {costs.time_per_message + costs.node->time_per_byte * bytes,
+            costs.node->latency};
+  }
+  return {costs.time_per_message + costs.time_per_byte * bytes, costs.latency};
 }
 
 double rabenseifner_time(const SumCosts& costs, double ranks, double bytes) {
@@ -48,11 +72,58 @@ double rabenseifner_time(const SumCosts& costs, double ranks, double bytes) {
          2 * (ranks - 1) / ranks * costs.time_per_byte * bytes;
 }
 
+SumRanks sum_ranks(const Costs& costs, const std::vector<int>& holders,
+                   int workers, int width) {
+  if (!costs.node) return {static_cast<double>(holders.size()) * width, 1, 1};
+  SumRanks ranks{0, 0, std::numeric_limits<double>::infinity()};
+  int node = -1;
+  double here = 0;
+  const auto leave = [&] {
+    if (node < 0) return;
+    ++ranks.nodes;
+    ranks.most = std::max(ranks.most, here);
+    ranks.least = std::min(ranks.least, here);
+  };
+  for (int copy = 0; copy < width; ++copy) {
+    for (const int worker : holders) {
+      const int at = (copy * workers + worker) / costs.node->ranks;
+      if (at != node) {
+        leave();
+        node = at;
+        here = 0;
+      }
+      ++here;
+    }
+  }
+  leave();
+  return ranks;
+}
+
+double all_reduce_time(const Costs& costs, const SumRanks& ranks,
+                       double bytes) {
+  const SumCosts sums =
+      costs.sums.value_or(SumCosts{costs.latency, costs.time_per_byte});
+  const double between =
+      rabenseifner_time(sums, ranks.nodes, bytes / ranks.least);
+  if (!costs.node) return between;
+  return between +
+         rabenseifner_time({costs.node->latency, costs.node->time_per_byte},
+                           ranks.most, bytes);
+}
+
+double vote_time(const Costs& costs, double ranks) {
+  const bool in_node = costs.node && ranks <= costs.node->ranks;
+  return 2 * std::ceil(std::log2(ranks)) *
+         (in_node ? costs.node->latency : costs.latency);
+}
+
 namespace {
 
 struct SumSize {
-  double ranks = 0;
+  SumRanks ranks;
   double bytes = 0;
+
+  [[nodiscard]] bool is_alone() const { return ranks.nodes * ranks.most < 2; }
 };
 
 SumSize size_of(const Costs& costs, const Schedule& schedule,
@@ -65,7 +136,9 @@ SumSize size_of(const Costs& costs, const Schedule& schedule,
   const bool tied = stage != group.members.back().stage;
   const double bytes =
       tied ? costs.tied_bytes : costs.stages[stage].gradient_bytes;
-  return {static_cast<double>(holders.size()) * schedule.width, bytes};
+  return {sum_ranks(costs, {holders.begin(), holders.end()}, schedule.workers(),
+                    schedule.width),
+          bytes};
 }
 
 }  // namespace
@@ -73,11 +146,9 @@ SumSize size_of(const Costs& costs, const Schedule& schedule,
 double sum_time(const Costs& costs, const Schedule& schedule,
                 const SumGroup& group) {
   const SumSize size = size_of(costs, schedule, group);
-  if (size.ranks < 2) return 0;
+  if (size.is_alone()) return 0;
   if (costs.sum_time) return *costs.sum_time;
-  return rabenseifner_time(
-      costs.sums.value_or(SumCosts{costs.latency, costs.time_per_byte}),
-      size.ranks, size.bytes);
+  return all_reduce_time(costs, size.ranks, size.bytes);
 }
 
 double card_time(const Costs& costs, const Schedule& schedule,
@@ -85,7 +156,7 @@ double card_time(const Costs& costs, const Schedule& schedule,
   if (costs.sum_time || !costs.sums) return 0;
   const SumSize size = size_of(costs, schedule, group);
   return rabenseifner_time({.time_per_byte = costs.sums->node_time_per_byte},
-                           size.ranks, size.bytes);
+                           size.ranks.nodes, size.bytes / size.ranks.least);
 }
 
 }  // namespace chimera

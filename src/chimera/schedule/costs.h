@@ -36,6 +36,16 @@ struct SumCosts {
   bool operator==(const SumCosts&) const = default;
 };
 
+// Links within a node, if they differ from those between nodes. Worker w of
+// copy c is rank c * workers + w, and `ranks` ranks in a row share a node.
+struct NodeCosts {
+  int ranks = 1;
+  double latency = 0;  // per message, and per round of a sum
+  double time_per_byte = 0;
+
+  bool operator==(const NodeCosts&) const = default;
+};
+
 struct Costs {
   std::vector<StageCosts> stages;
   double latency = 0;        // per message between two workers
@@ -50,6 +60,8 @@ struct Costs {
   // and time_per_byte of a message.
   std::optional<double> sum_time;
   std::optional<SumCosts> sums = {};
+  // If present, all other costs of links are those between nodes.
+  std::optional<NodeCosts> node = {};
   // The weight that the first and the last stage share: its gradient bytes,
   // which have a separate sum, and its update. Not included in those stages'
   // costs.
@@ -77,13 +89,53 @@ struct UniformTimes {
 [[nodiscard]] double compute_time(const Costs& costs, const Action& action,
                                   int parts);
 
-// How long a message of `bytes` occupies its link.
-[[nodiscard]] double link_time(const Costs& costs, double bytes);
+// The way of a message: between two workers of a copy, of which there are
+// `width`.
+struct Route {
+  int from = 0;
+  int to = 0;
+  int workers = 1;
+  int width = 1;
+};
+
+struct MessageTime {
+  double occupied = 0;  // how long it occupies its link
+  double latency = 0;
+
+  [[nodiscard]] double total() const { return latency + occupied; }
+};
+
+// The time of a message of `bytes`. It takes the link within a node if the two
+// workers share a node in every copy: copies that lie differently wait for the
+// slowest one.
+[[nodiscard]] MessageTime message_time(const Costs& costs, const Route& route,
+                                       double bytes);
 
 // Rabenseifner's all-reduce of `bytes` over `ranks` = r: 2 log2(r) latencies
 // and 2 (r-1)/r times the bytes. 0 for one rank.
 [[nodiscard]] double rabenseifner_time(const SumCosts& costs, double ranks,
                                        double bytes);
+
+// How the ranks of a sum lie on nodes. Without nodes every rank counts as one.
+struct SumRanks {
+  double nodes = 1;
+  double most = 1;   // ranks on the fullest of them
+  double least = 1;  // ranks on the emptiest
+};
+
+// REQUIRES: `holders` ascend; they are workers of a copy.
+[[nodiscard]] SumRanks sum_ranks(const Costs& costs,
+                                 const std::vector<int>& holders, int workers,
+                                 int width);
+
+// The time of a sum of `bytes`, ignoring costs.sum_time: Rabenseifner's. With
+// nodes first the ranks of a node reduce, so that each has a share of the
+// bytes, then shares are summed between nodes, then the ranks of a node gather.
+[[nodiscard]] double all_reduce_time(const Costs& costs, const SumRanks& ranks,
+                                     double bytes);
+
+// The time of the step's vote, counted from the last ballot.
+[[nodiscard]] double vote_time(const Costs& costs, double ranks);
 
 // The time of one sum of `group`, counted from the start by its last member. 0
 // for a group with a single holder over all copies.

@@ -16,8 +16,10 @@ Judge::Judge(const Costs& costs, const LowerOptions& lowering, Aim aim)
   lowering_.costs = &costs_;
   double forwards = 0;
   for (const StageCosts& stage : costs.stages) forwards += stage.forward;
-  delayed_costs_.latency +=
+  const double delay =
       kDelay * forwards / static_cast<double>(costs.stages.size());
+  delayed_costs_.latency += delay;
+  if (costs.node) delayed_costs_.node->latency += delay;
 }
 
 void Judge::see(const Schedule& order) {

@@ -148,7 +148,13 @@ double hop_time(const Schedule& schedule, const Costs& costs, int pipe,
   if (placement.worker(pipe, lower) == placement.worker(pipe, lower + 1)) {
     return 0;
   }
-  return costs.latency + link_time(costs, costs.stages[lower].boundary_bytes);
+  return message_time(costs,
+                      {.from = placement.worker(pipe, lower),
+                       .to = placement.worker(pipe, lower + 1),
+                       .workers = placement.workers,
+                       .width = schedule.width},
+                      costs.stages[lower].boundary_bytes)
+      .total();
 }
 
 std::vector<double> release_bounds(const Schedule& schedule, const Costs& costs,

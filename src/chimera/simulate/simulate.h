@@ -2,8 +2,8 @@
 // of a step, with makespan, idle time and memory.
 //
 // A worker runs its list in order, and compute occupies it. A message leaves
-// when its send is reached and arrives after latency + link_time(); the second
-// part occupies the directed link, latency does not. A sum starts
+// when its send is reached and arrives after message_time(); all of it but the
+// latency occupies the directed link. A sum starts
 // when its last member has started it, overlaps compute and occupies the links
 // between its members, or its share of their network cards. docs/simulator.md
 // lists what is not modelled.

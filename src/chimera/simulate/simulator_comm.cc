@@ -1,10 +1,16 @@
 // Communication between workers: messages, gradient sums, the vote.
 #include <algorithm>
-#include <cmath>
 
 #include "chimera/simulate/simulator.h"
 
 namespace chimera::simulating {
+namespace {
+
+bool has_card_limit(const Costs& costs) {
+  return !costs.sum_time && costs.sums && costs.sums->node_time_per_byte > 0;
+}
+
+}  // namespace
 
 bool Simulator::wait_for(Arrival& arrival, int worker) {
   if (arrival.known()) return true;
@@ -27,7 +33,12 @@ void Simulator::send(int worker, const Action& action, int step) {
   const int below = forward ? action.stage : action.stage - 1;
   const double bytes =
       costs_.stages[below].boundary_bytes / (forward ? 1 : schedule_.parts);
-  const double occupied = link_time(costs_, bytes);
+  const auto [occupied, latency] = message_time(costs_,
+                                                {.from = worker,
+                                                 .to = action.peer,
+                                                 .workers = schedule_.workers(),
+                                                 .width = schedule_.width},
+                                                bytes);
   WorkerState& state = workers_[worker];
   Ready ready{queue_.now(), state.last_event};
   if (costs_.blocking_sends) ready.after(state.free_at, state.last_event);
@@ -37,7 +48,7 @@ void Simulator::send(int worker, const Action& action, int step) {
     link.free_at = ready.at + occupied;
     link.last = static_cast<std::int32_t>(result_.trace.events.size());
   }
-  const double arrival = ready.at + occupied + costs_.latency;
+  const double arrival = ready.at + occupied + latency;
   MessageArrival& message = messages_[made_index(made, step)];
   message.event = record(action, worker, step, ready, arrival);
   message.at = arrival;
@@ -71,7 +82,8 @@ double Simulator::share_cards(int group, double start) {
 
 // Runs a sum once all members have started it. It occupies the links between
 // them in both directions, and with several copies also a worker's links to its
-// copies; with a limit on network cards, these instead.
+// copies; with a limit on network cards, these instead, unless it stays within
+// a node.
 void Simulator::run_sum(int starter, const Action& action, int step) {
   const std::vector<int>& members = holders_[action.group];
   const double time = sum_times_[action.group];
@@ -84,7 +96,7 @@ void Simulator::run_sum(int starter, const Action& action, int step) {
     }
   };
   const bool has_cards = card_times_[action.group] > 0;
-  const bool occupies = time > 0 && !has_cards;
+  const bool occupies = time > 0 && !has_cards && !has_card_limit(costs_);
   if (occupies) {
     each_link([&](Links::Use& link) { ready.after(link.free_at, link.last); });
   }
@@ -128,8 +140,7 @@ bool Simulator::start_vote(int worker, const Action& action, int step) {
 void Simulator::finish_vote(Vote& vote, const Action& action, int step) {
   const double ranks =
       static_cast<double>(schedule_.workers()) * schedule_.width;
-  const double hops = 2 * std::ceil(std::log2(ranks));
-  const double end = queue_.now() + hops * costs_.latency;
+  const double end = queue_.now() + vote_time(costs_, ranks);
   std::int32_t event = kNone;
   for (int worker = 0; worker < schedule_.workers(); ++worker) {
     event = record(action, worker, step,

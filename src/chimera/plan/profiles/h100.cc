@@ -16,6 +16,12 @@ source = "published peak rates (NVIDIA's datasheet); the efficiency is assumed"
 latency_us = 10
 gb_per_s = 40
 
+# assumed: 80 % of NVLink, 450 GB/s in each direction, within a node
+[node]
+ranks = 8
+latency_us = 5
+gb_per_s = 360
+
 # assumed: Adam moves 28 bytes a parameter, at a third of the memory's 3350 GB/s
 [update]
 ns_per_parameter = 0.025

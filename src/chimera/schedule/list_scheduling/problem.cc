@@ -43,12 +43,29 @@ bool is_near(const Placement& placement, int pipe, int stage) {
   return placement.worker(pipe, stage) == placement.worker(pipe, stage + 1);
 }
 
+double message_after(const Schedule& layout, const Costs& costs, int pipe,
+                     int stage) {
+  const Placement& placement = layout.placement;
+  return message_time(costs,
+                      {.from = placement.worker(pipe, stage),
+                       .to = placement.worker(pipe, stage + 1),
+                       .workers = placement.workers,
+                       .width = layout.width},
+                      costs.stages[stage].boundary_bytes)
+      .total();
+}
+
 // True if neighbouring stages are on the same worker either in all pipes or in
-// none.
-bool has_equal_hops(const Placement& placement) {
+// none, and their messages take the same time in all.
+bool has_equal_hops(const Schedule& layout, const Costs& costs) {
+  const Placement& placement = layout.placement;
   for (int stage = 0; stage + 1 < placement.stages(); ++stage) {
     for (int pipe = 1; pipe < placement.pipes(); ++pipe) {
       if (is_near(placement, pipe, stage) != is_near(placement, 0, stage)) {
+        return false;
+      }
+      if (costs.node && message_after(layout, costs, pipe, stage) !=
+                            message_after(layout, costs, 0, stage)) {
         return false;
       }
     }
@@ -92,7 +109,8 @@ class Maker {
     class_of_.resize(placement.workers);
     std::iota(class_of_.begin(), class_of_.end(), 0);
     if (!options_.fold || placement.pipes() == 1 ||
-        layout_.micros % placement.pipes() != 0 || !has_equal_hops(placement)) {
+        layout_.micros % placement.pipes() != 0 ||
+        !has_equal_hops(layout_, costs_)) {
       return;
     }
     const std::vector<int> classes = classes_of(placement);
@@ -111,6 +129,15 @@ class Maker {
     return sum_time(costs_, layout_, holders);
   }
 
+  // The longest time of a message of `bytes`, whichever link it takes.
+  [[nodiscard]] double dearest_message(double bytes) const {
+    const double time = costs_.latency + (costs_.time_per_message +
+                                          costs_.time_per_byte * bytes);
+    if (!costs_.node) return time;
+    return std::max(time, costs_.node->latency + costs_.time_per_message +
+                              costs_.node->time_per_byte * bytes);
+  }
+
   // Sets the length of a tick: short enough that rounding is invisible, long
   // enough that all work and all messages one after another stay far below
   // kNever.
@@ -119,8 +146,7 @@ class Maker {
     double all = 0;
     for (int stage = 0; stage < layout_.stages(); ++stage) {
       const StageCosts& costs = costs_.stages[stage];
-      const double message =
-          costs_.latency + link_time(costs_, costs.boundary_bytes);
+      const double message = dearest_message(costs.boundary_bytes);
       const double sum = sum_of(stage);
       dearest = std::max({dearest, costs.forward, costs.input_grad,
                           costs.weight_grad, costs.update, message, sum});
@@ -141,8 +167,7 @@ class Maker {
   // The time of a message between stage `lower` and the next one.
   [[nodiscard]] Ticks hop(int pipe, int lower) const {
     if (is_near(layout_.placement, pipe, lower)) return 0;
-    return ticks(costs_.latency +
-                 link_time(costs_, costs_.stages[lower].boundary_bytes));
+    return ticks(message_after(layout_, costs_, pipe, lower));
   }
 
   void add_slot(int pipe, int stage) {
