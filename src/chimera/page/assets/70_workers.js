@@ -108,19 +108,24 @@ function buildWorkers(section, run) {
         update: 'update'
       },
       WAIT_WORDS);
+  const caption = isMeasured ?
+      'Share of the time of all traced steps; the thin bar is the plan' :
+      'As planned: no step was traced';
   section.append(element(
       'div', {class: 'card'},
-      element(
-          'div', {class: 'scroll rows'},
-          element(
-              'table', {class: 'bars'}, element('caption', {
-                text: isMeasured ?
-                    'Share of the time of all traced steps; the thin bar is the plan' :
-                    'As planned: no step was traced'
-              }),
-              headRow('worker', 'time', 'computes', '-waits most for'), body)),
+      barTable(
+          caption, headRow('worker', 'time', 'computes', '-waits most for'),
+          body),
       legendOf(Object.entries(words).filter(([name]) => colours.has(name))),
       leftOut(times.length)));
+}
+
+function barTable(caption, head, body) {
+  return element(
+      'div', {class: 'scroll rows'},
+      element(
+          'table', {class: 'bars'}, element('caption', {text: caption}), head,
+          body));
 }
 
 function leftOut(count) {
@@ -174,14 +179,9 @@ function buildMemory(section, run) {
   }
   section.append(element(
       'div', {class: 'card'},
-      element(
-          'div', {class: 'scroll rows'},
-          element(
-              'table', {class: 'bars'}, element('caption', {
-                text:
-                    'Most memory of each worker: the bar is predicted, the line measured'
-              }),
-              headRow('worker', '', 'predicted', 'measured', '-error'), body)),
+      barTable(
+          'Most memory of each worker: the bar is predicted, the line measured',
+          headRow('worker', '', 'predicted', 'measured', '-error'), body),
       legendOf([
         ...BYTE_PARTS.map(([name, colour]) => [colour, name]),
         ['ink', 'measured']
