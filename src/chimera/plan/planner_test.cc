@@ -66,29 +66,39 @@ TEST(PlanSpace, HoldsEveryWayToDealWorkersAndSamples) {
 }
 
 // Bounds never rule out the best candidate.
+void expect_bounds_hold(const char* preset, int ranks_per_node) {
+  PlanRequest request = request_for(preset, 4, 16);
+  request.profile.link = {.latency_s = 1e-4, .s_per_byte = 1e-8};
+  request.profile.sum = {.latency_s = 2e-4, .s_per_byte = 2e-8};
+  request.profile.node = NodeProfile{ranks_per_node, 1e-5, 1e-9};
+  if (ranks_per_node == 0) request.profile.node.reset();
+  std::vector<Candidate> space = candidates_of(request).value();
+  request.schemes = {"pipedream", "pipedream-2bw"};
+  // Asynchronous schemes refuse tied weights.
+  request.model.tie_embeddings = false;
+  const std::vector<Candidate> stale = candidates_of(request).value();
+  space.insert(space.end(), stale.begin(), stale.end());
+  for (const Candidate& candidate : space) {
+    const StagedModel model = model_of(request, candidate);
+    const Schedule schedule = make_schedule(candidate.spec).value();
+    const double time =
+        candidate_cost(candidate, schedule, model.costs, {}).step_s *
+        (1 + 1e-9);
+    EXPECT_LE(time_bound(candidate, model.costs), time)
+        << candidate.spec.scheme << candidate.spec.depth;
+    EXPECT_LE(order_bound(candidate, schedule, model.costs), time)
+        << candidate.spec.scheme << candidate.spec.depth;
+  }
+}
+
 TEST(TimeBound, IsNeverAboveTheSimulator) {
   for (const char* preset : {"bert-tiny", "gpt2-tiny"}) {
-    PlanRequest request = request_for(preset, 4, 16);
-    request.profile.link = {.latency_s = 1e-4, .s_per_byte = 1e-8};
-    request.profile.sum = {.latency_s = 2e-4, .s_per_byte = 2e-8};
-    std::vector<Candidate> space = candidates_of(request).value();
-    request.schemes = {"pipedream", "pipedream-2bw"};
-    // Asynchronous schemes refuse tied weights.
-    request.model.tie_embeddings = false;
-    const std::vector<Candidate> stale = candidates_of(request).value();
-    space.insert(space.end(), stale.begin(), stale.end());
-    for (const Candidate& candidate : space) {
-      const StagedModel model = model_of(request, candidate);
-      const Schedule schedule = make_schedule(candidate.spec).value();
-      const double time =
-          candidate_cost(candidate, schedule, model.costs, {}).step_s *
-          (1 + 1e-9);
-      EXPECT_LE(time_bound(candidate, model.costs), time)
-          << candidate.spec.scheme << candidate.spec.depth;
-      EXPECT_LE(order_bound(candidate, schedule, model.costs), time)
-          << candidate.spec.scheme << candidate.spec.depth;
-    }
+    expect_bounds_hold(preset, 0);
   }
+}
+
+TEST(TimeBound, IsNeverAboveTheSimulatorWithNodes) {
+  for (const int ranks : {2, 3, 4}) expect_bounds_hold("gpt2-tiny", ranks);
 }
 
 // Compared with judging every candidate that has one order only;
@@ -124,6 +134,29 @@ TEST(Planner, IsTheBestOfTheWholeSpace) {
     for (const auto& [row, time] : best) {
       EXPECT_TRUE(rows.contains(row)) << row;
     }
+  }
+}
+
+// 7 billion parameters on 64 H100, without planned orders, which take seconds.
+TEST(Planner, EveryLayoutForManyNodesFitsAndNodesHelp) {
+  PlanRequest request = request_for("gpt2-64", 64, 256);
+  request.model.layers = 32;
+  request.model.hidden = 4096;
+  request.model.heads = 32;
+  request.model.ffn = 16384;
+  request.model.seq = request.model.positions = 2048;
+  request.profile = builtin_profile("h100").value();
+  request.memory_bytes = 80e9;
+  request.schemes = {"chimera", "1f1b", "interleaved", "zb-v", "v-half"};
+  double last = 0;
+  for (const int ranks : {64, 8, 1}) {
+    request.profile.node->ranks = ranks;
+    const auto report = make_plans(request).value();
+    for (const Plan& plan : report.plans) {
+      EXPECT_LE(plan.peak.total(), 80e9) << plan.candidate.spec.scheme;
+    }
+    EXPECT_GT(report.plans[0].step_s, last) << ranks;
+    last = report.plans[0].step_s;
   }
 }
 
