@@ -82,7 +82,8 @@ struct NumberBuffer {
   void* data = nullptr;
   std::size_t count = 0;
   NumberType type = NumberType::kFloat32;
-  // All-reduce: each member needs only its own shard. Equal on every member.
+  // True: after an all-reduce each member reads only its own shard of the sum.
+  // REQUIRES: the same value on every member.
   bool only_shard = false;
   // Set if `data` is a device's memory, which the host cannot read.
   std::shared_ptr<DeviceNumbers> device = nullptr;

@@ -19,8 +19,8 @@ class StepNumbers {
   // `place` is where the vote reports an output that is not finite.
   void check_output(const at::Tensor& output, double place);
 
-  // Reads everything, and the squared norms that the rank adds. Waits for the
-  // device once.
+  // Returns this rank's ballot: its loss, the first output that is not finite,
+  // and the sum of `squared_norms`. Waits for the device once.
   [[nodiscard]] Ballot read(const std::vector<at::Tensor>& squared_norms) const;
 
  private:

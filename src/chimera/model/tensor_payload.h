@@ -12,7 +12,8 @@
 
 namespace chimera {
 
-// On a device: when the tensor is ready, and who takes it back once it is read.
+// Accompanies a tensor on a device: `ready` fires once the tensor is computed,
+// and the receiver gives the tensor back to `owner` once it has read it.
 struct Loan {
   std::shared_ptr<c10::Event> ready;
   std::shared_ptr<LentTensors> owner;

@@ -61,8 +61,9 @@ class PlannedSearch {
   }
 
  private:
-  // Judges the layout by orders of fixed rules: under the default cap and
-  // larger ones, or under the largest one below it that fits.
+  // Judges the layout by orders of fixed rules. If the default cap fits the
+  // memory, larger caps are tried too; if not, the cap is lowered until it
+  // fits.
   void begin(const Candidate& layout, double bound) {
     Candidate candidate = layout;
     const int least = *layout.spec.pipes * *layout.spec.chunks;

@@ -33,7 +33,8 @@ class SurvivorSave {
   // Called when the run ends early. Returns whether this rank takes part in the
   // survivor save.
   bool begin(const Ending& ending);
-  // The lost rank, asked by the worker; -1 if there is nothing to save.
+  // Called by the worker. Returns the rank that was lost; -1 if there is
+  // nothing to save.
   [[nodiscard]] int lost() const;
   // Called by the worker once the run is saved, or cannot be.
   void finish(const Recovered& recovered);

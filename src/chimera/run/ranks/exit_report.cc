@@ -66,7 +66,7 @@ void ExitReport::leave_event(const Ending& ending) const {
   try {
     add_event(options_.run_dir, steps_, "fault", reason(ending));
   } catch (const std::exception&) {
-    return;  // the flight recorders tell it, too
+    return;  // the flight recorder holds the reason as well
   }
 }
 
