@@ -6,17 +6,21 @@ read off figures: bars within about 5 %. Where the paper leaves an input open it
 is named in `assumed`.
 
 How each system synchronises and recomputes is read from the authors' code
-(branch ChimeraBk of their repository), but for GPipe and DAPPLE, which that code
-cannot run: there a blocking all-reduce after the backwards is an inference.
+(branch ChimeraBk of their repository). Of GPipe and DAPPLE it has branches with
+a blocking all-reduce after the backwards, in files that cannot run them.
+
+`buckets` are the parts of a sum that run at once, `parts` all of its parts
+(DistributedDataParallel has one for every 25 MB instead). A process group of
+Gloo has two threads, so two parts run at once.
 """
 
 # Figures whose rows the machine was fitted to (fit_links.py).
 TRAINING = ("11", "13", "14")
 
 SYSTEMS = {
-    "Chimera": dict(scheme="chimera", sync="eager-opt", buckets=4),
-    "PipeDream-2BW": dict(scheme="pipedream-2bw", sync="ddp", buckets=4),
-    "PipeDream": dict(scheme="pipedream", sync="ddp", buckets=4),
+    "Chimera": dict(scheme="chimera", sync="eager-opt", buckets=2, parts=4),
+    "PipeDream-2BW": dict(scheme="pipedream-2bw", sync="ddp", buckets=2),
+    "PipeDream": dict(scheme="pipedream", sync="ddp", buckets=2),
     "DAPPLE": dict(scheme="1f1b", sync="blocking"),
     "GPipe": dict(scheme="gpipe", sync="blocking"),
     "GEMS": dict(scheme="gems", sync="blocking"),
@@ -32,7 +36,8 @@ def row(system, width, depth, batch, micros, published=None, recompute=False,
     flags = {**SYSTEMS[system], **flags}
     return dict(label=label or system, scheme=flags.pop("scheme"), width=width,
                 depth=depth, batch=batch, micros=micros, published=published,
-                recompute=recompute, updates=updates, flags=flags)
+                recompute=recompute, updates=updates,
+                parts=flags.pop("parts", 1), flags=flags)
 
 
 def layout(row):

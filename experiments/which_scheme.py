@@ -30,8 +30,7 @@ COLOURS = {"Chimera": "#d29922", "planned, two pipes": "#1f6feb",
 
 
 def profile(link):
-    source = (ROOT / "src/chimera/plan/profiles/v100.cc").read_text()
-    text = source.split('R"toml(')[1].split(')toml"')[0]
+    text = (ROOT / "src/chimera/plan/profiles/v100.toml").read_text()
     return re.sub(r"(\[link\]\n)(?:\w.*\n)+",
                   rf"\1latency_us = 10\ngb_per_s = {link}\n", text)
 

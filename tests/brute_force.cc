@@ -90,8 +90,7 @@ Execution Machine::report() {
       result.waiting.push_back(describe(t.worker, t.step, t.a));
     }
     result.makespan = std::max(result.makespan, me.clock);
-    result.peak.push_back(static_cast<double>(me.peak) * schedule_.depth /
-                          schedule_.stages());
+    result.peak.push_back(me.peak * schedule_.depth / schedule_.stages());
     result.busy.push_back(me.busy);
     result.first.push_back(me.first.value_or(0));
     result.last.push_back(me.last);

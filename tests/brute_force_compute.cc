@@ -58,8 +58,8 @@ bool Machine::compute(const Task& t) {
   if (gives_weight_gradient(t.a.op)) {
     const Share share{t.a.stage, t.a.micro, t.a.part};
     ++me.weights[t.a.stage].gradient[t.step][share];
-    release(t);
   }
+  if (is_backward(t.a.op)) release(t);
   return true;
 }
 
@@ -165,13 +165,19 @@ void Machine::hold(const Task& t) {
   Worker& me = workers_[t.worker];
   const bool starts =
       t.a.op == Op::kR || (t.a.op == Op::kF && !is_recomputed(t.a));
-  if (starts) me.peak = std::max(me.peak, ++me.held);
+  if (starts) me.peak = std::max(me.peak, me.held += 1);
 }
 
 void Machine::release(const Task& t) {
   Worker& me = workers_[t.worker];
-  const int done = ++me.parts_done[name_of(t, What::kSaved)];
-  if (done == schedule_.parts) --me.held;
+  const Name saved = name_of(t, What::kSaved);
+  const double omega = costs_.stages[t.a.stage].omega;
+  if (t.a.op != Op::kW && ++me.inputs_done[saved] == schedule_.parts) {
+    me.held -= 1 - omega;
+  }
+  if (t.a.op != Op::kI && ++me.parts_done[saved] == schedule_.parts) {
+    me.held -= omega;
+  }
 }
 
 }  // namespace chimera::testing::brute_force

@@ -93,11 +93,13 @@ struct Worker {
   std::map<int, Weight> weights;               // [stage]: shared by pipes
   std::deque<SumKey> sums;                     // started and not complete
   std::map<int, std::vector<SumKey>> started;  // [step]
-  std::map<Name, int> parts_done;  // parts that have used a saved value
-  std::set<int> settled;           // steps whose late vote it has read
-  std::set<int> has_gradients;     // steps of which it has run a backward
-  int held = 0;
-  int peak = 0;
+  // Parts that have used a saved value, for the input and for the weights.
+  std::map<Name, int> inputs_done;
+  std::map<Name, int> parts_done;
+  std::set<int> settled;        // steps whose late vote it has read
+  std::set<int> has_gradients;  // steps of which it has run a backward
+  double held = 0;
+  double peak = 0;
   double busy = 0;
   std::optional<double> first;
   double last = 0;
@@ -148,6 +150,7 @@ class Machine {
   Tally gathered(const Task& t, int stage);
   std::set<Share> own_shares(const Task& t, int stage) const;
   void settle(int worker);
+  int node_of(int rank) const;
   bool is_in_node(int from, int to) const;
   double message_bytes(const Task& t) const;
   // [node]: members of a sum on it; without nodes each is on one of its own.

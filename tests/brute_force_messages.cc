@@ -12,13 +12,22 @@ MessageKey Machine::message_key(const Task& t) const {
   return {name_at(t, what, other_stage(t.a)), t.a.peer, t.worker};
 }
 
+int Machine::node_of(int rank) const {
+  const int here = costs_.node->ranks;
+  if (costs_.node->distribution == Distribution::kBlock) return rank / here;
+  const int ranks = schedule_.width * schedule_.workers();
+  int nodes = ranks / here;
+  if (nodes * here < ranks) ++nodes;
+  while (rank >= nodes) rank -= nodes;
+  return rank;
+}
+
 // Whether a message stays within a node, in every copy of the pipeline.
 bool Machine::is_in_node(int from, int to) const {
   if (!costs_.node) return false;
-  const int here = costs_.node->ranks;
   for (int copy = 0; copy < schedule_.width; ++copy) {
     const int first = copy * schedule_.workers();
-    if ((first + from) / here != (first + to) / here) return false;
+    if (node_of(first + from) != node_of(first + to)) return false;
   }
   return true;
 }

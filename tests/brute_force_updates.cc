@@ -76,7 +76,7 @@ std::map<int, int> Machine::spread(int group) const {
   for (int copy = 0; copy < schedule_.width; ++copy) {
     for (const int worker : group_workers_[group]) {
       const int rank = copy * schedule_.workers() + worker;
-      ++members[costs_.node ? rank / costs_.node->ranks : rank];
+      ++members[costs_.node ? node_of(rank) : rank];
     }
   }
   return members;

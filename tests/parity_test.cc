@@ -203,6 +203,39 @@ TEST(Parity, AsynchronousSchemesAreAsStaleAsTheySay) {
   }
 }
 
+// R draws the same dropout and computes the same numbers as its forward did.
+TEST(Parity, RecomputationGivesTheSameBits) {
+  for (const ScheduleSpec& spec :
+       {ScheduleSpec{.scheme = "chimera", .depth = 2, .micros = 4},
+        ScheduleSpec{.scheme = "zb-v", .depth = 2, .micros = 4}}) {
+    for (const Precision precision : {Precision::kFloat32, Precision::kBf16}) {
+      Extras extras{.tied = true, .dropout = true, .precision = precision};
+      const auto kept = outcome_of(*setup_of(config_of(spec, extras)));
+      for (const Recompute recompute :
+           {Recompute::first(1), Recompute::first(2), Recompute(true)}) {
+        extras.recompute = recompute;
+        SCOPED_TRACE(testing::text_of(spec) + text_of(extras));
+        expect_same_bits(outcome_of(*setup_of(config_of(spec, extras))), kept);
+      }
+    }
+  }
+}
+
+// A planned order depends on how long R takes.
+TEST(Parity, PlannedOrdersRecomputeInPart) {
+  for (const Precision precision : {Precision::kFloat32, Precision::kBf16}) {
+    for (const int layers : {1, 2}) {
+      const Extras extras{.recompute = Recompute::first(layers),
+                          .tied = true,
+                          .dropout = true,
+                          .precision = precision};
+      SCOPED_TRACE(text_of(extras));
+      expect_exact(*setup_of(
+          config_of({.scheme = "planned", .depth = 4, .micros = 8}, extras)));
+    }
+  }
+}
+
 // verify must notice a difference, or its result would mean nothing.
 TEST(Parity, ADifferenceIsFound) {
   const auto setup =

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "chimera/exec/emulated.h"
+#include "chimera/exec/emulated_links.h"
 #include "chimera/exec/run_threads.h"
 #include "chimera/exec/worker.h"
 #include "chimera/schedule/held.h"
@@ -25,7 +26,7 @@ struct RunResult {
   std::vector<double> peaks;  // [rank]
 };
 
-RunResult run(const Schedule& lowered, int steps) {
+RunResult run(const Schedule& lowered, int steps, const Costs& costs = {}) {
   const int ranks = num_ranks(lowered);
   std::vector<std::vector<Event>> events(ranks);
   RunResult result;
@@ -34,7 +35,9 @@ RunResult run(const Schedule& lowered, int steps) {
   const std::vector<EmulatedStage> stages(
       lowered.stages(), {.boundary_bytes = 40, .gradient_bytes = 400});
   run_workers(
-      {.ranks = ranks, .deadline = std::chrono::seconds(60)},
+      {.ranks = ranks,
+       .deadline = std::chrono::seconds(60),
+       .links = make_emulated_links(costs, ranks)},
       [&](int) { return make_emulated(lowered, stages); },
       [&](Transport& transport, StageCompute& compute) {
         Worker worker(transport, compute,
@@ -50,15 +53,23 @@ RunResult run(const Schedule& lowered, int steps) {
 
 using Deed = std::tuple<int, Op, int, int, int, int>;
 
+Deed deed_of(const Event& event) {
+  const Action& action = event.action;
+  return {event.worker,
+          action.op,
+          action.op == Op::kG ? action.group : action.stage,
+          action.micro,
+          action.part,
+          event.step};
+}
+
 // How often each action was computed or sent: (worker of copy 0, op, ...).
 std::map<Deed, int> deeds(const Trace& trace, int workers) {
   std::map<Deed, int> counts;
   for (const Event& event : trace.events) {
-    const Action& action = event.action;
+    const Op op = event.action.op;
     if (event.worker >= workers) continue;
-    if (!is_compute(action.op) && !is_send(action.op)) continue;
-    ++counts[{event.worker, action.op, action.stage, action.micro, action.part,
-              event.step}];
+    if (is_compute(op) || is_send(op)) ++counts[deed_of(event)];
   }
   return counts;
 }
@@ -118,6 +129,42 @@ TEST(Runtime, EveryWayOfLoweringRuns) {
           if (::testing::Test::HasFailure()) return;
         }
       }
+    }
+  }
+}
+
+// Messages and sums take as long on two levels of slow links as simulated.
+TEST(Runtime, LinksWithinAndBetweenNodesTakeTheirTime) {
+  for (const int width : {1, 2}) {
+    for (const int node : {2, 4}) {
+      SCOPED_TRACE(::testing::Message()
+                   << "W=" << width << " nodes of " << node);
+      const Schedule lowered = lower(
+          make_schedule(
+              {.scheme = "chimera", .depth = 4, .micros = 4, .width = width})
+              .value());
+      Costs costs = uniform_costs(lowered, {});
+      costs.sum_time.reset();
+      costs.latency = 0.004;
+      costs.node = NodeCosts{.ranks = node, .latency = 0.001};
+      std::map<Deed, double> simulated;
+      for (const Event& event : simulate(lowered, costs).trace.events) {
+        simulated[deed_of(event)] = event.end - event.start;
+      }
+      int compared = 0;
+      for (Event event : run(lowered, 1, costs).trace.events) {
+        event.worker %= lowered.workers();
+        const double took = event.end - event.start;
+        if (is_send(event.action.op)) {
+          EXPECT_NEAR(took, simulated.at(deed_of(event)), 1e-6);
+        } else if (event.action.op == Op::kG) {
+          EXPECT_GE(took, simulated.at(deed_of(event)) - 1e-6);
+        } else {
+          continue;
+        }
+        ++compared;
+      }
+      EXPECT_GE(compared, 28 * width);
     }
   }
 }

@@ -32,11 +32,11 @@ std::string token_file() {
 }  // namespace
 
 std::string text_of(const Extras& extras) {
-  return fmt::format(" W={}{}{}{} {} {} {}", extras.width,
-                     extras.recompute ? " recompute" : "",
-                     extras.tied ? " tied" : "",
-                     extras.dropout ? " dropout" : "", extras.sync, extras.kind,
-                     name_of(extras.precision));
+  return fmt::format(
+      " W={}{}{}{} {} {} {}", extras.width,
+      extras.recompute ? " recompute=" + text_of(extras.recompute) : "",
+      extras.tied ? " tied" : "", extras.dropout ? " dropout" : "", extras.sync,
+      extras.kind, name_of(extras.precision));
 }
 
 Extras combination(int number) {
@@ -45,7 +45,11 @@ Extras combination(int number) {
   extras.sync = syncs[number % 3];
   number /= 3;
   extras.width = 1 + number % 2;
-  extras.recompute = number / 2 % 2 != 0;
+  // Half of the combinations that recompute do so in part.
+  if (number / 2 % 2 != 0) {
+    const bool in_part = (number / 4 + number / 8) % 2 != 0;
+    extras.recompute = in_part ? Recompute::first(1) : true;
+  }
   extras.tied = number / 4 % 2 != 0;
   extras.dropout = number / 8 % 2 != 0;
   const char* const kinds[] = {"gpt2", "bert", "llama"};
@@ -54,18 +58,20 @@ Extras combination(int number) {
 }
 RunConfig config_of(const ScheduleSpec& spec, const Extras& extras) {
   const Layout layout = resolve(spec).value();
+  // The kernel for bf16 attention needs heads of 16 numbers.
+  const int heads = extras.precision == Precision::kBf16 ? 1 : 2;
   const std::string text = fmt::format(
-      "[model]\nkind=\"{}\"\nlayers=6\nhidden=16\nheads=2\nvocab=50\nseq=12\n"
+      "[model]\nkind=\"{}\"\nlayers=6\nhidden=16\nheads={}\nvocab=50\nseq=12\n"
       "dropout={}\ntie_embeddings={}\n{}"
       "[schedule]\nscheme=\"{}\"\ndepth={}\nmicros={}\npipes={}\nchunks={}\n"
       "shape=\"{}\"\n"
       "scale=\"{}\"\nmicro_batch=2\nwidth={}\nrecompute={}\nsync=\"{}\"\n"
       "[train]\nsteps=2\nlr=0.01\nthreads=1\n[data]\npath=\"{}\"\n",
-      extras.kind, extras.dropout ? "0.1" : "0.0", extras.tied,
+      extras.kind, heads, extras.dropout ? "0.1" : "0.0", extras.tied,
       std::string_view(extras.kind) == "llama" ? "kv_heads=1\nffn=40\n" : "",
       spec.scheme, spec.depth, spec.micros, layout.pipes, layout.chunks,
       name_of(layout.shape), name_of(spec.scale), extras.width,
-      extras.recompute, extras.sync, token_file());
+      text_of(extras.recompute), extras.sync, token_file());
   const Result<RunConfig> config = parse_training_config(text, "test", {});
   if (!config) throw std::runtime_error(to_string(config.errors()[0]));
   RunConfig result = *config;

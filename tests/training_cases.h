@@ -14,7 +14,7 @@ namespace chimera::testing {
 // Options that can be combined with any schedule.
 struct Extras {
   int width = 1;
-  bool recompute = false;
+  Recompute recompute = false;
   bool tied = false;
   bool dropout = false;
   const char* sync = "end";

@@ -3,7 +3,7 @@ faster. Bars are tokens or steps per second."""
 from xml.sax.saxutils import escape
 
 WIDTH, NAME, BAR, GAP, HEAD = 800, 225, 18, 6, 34
-COLOURS = {"limit": "#9aa0a6", "Chimera": "#1a73e8", "C++": "#8ab4f8",
+COLOURS = {"limit": "#9aa0a6", "products": "#9aa0a6", "Chimera": "#1a73e8", "C++": "#8ab4f8",
            "torch": "#e8a33d"}
 
 

@@ -21,16 +21,21 @@ def run_toml(task, name):
              f"depth = {task.depth}", f"micros = {task.micros}",
              f"micro_batch = {task.micro_batch}",
              "[run]", "timeout_s = 600", "[train]", "steps = 1000000"]
+    # Left out if it is the default, which builds from before the key know too.
+    precision = ([] if task.precision == "float32"
+                 else [f'precision = "{task.precision}"'])
     if isinstance(task.model, Shape):
         return "\n".join([
             *lines, f"lr = {task.lr}", "threads = 1", "shard_update = true",
+            *precision,
             "[model]", f'kind = "{task.model.kind}"', f'init = "{task.init}"',
             f"seq = {task.model.seq}",
             "[data]", f'path = "{task.data}"', 'order = "sequential"'])
     action_ms = 1e3 * task.model.action_s
     return "\n".join([
         *lines, "[model]", 'kind = "emulated"', f"forward_ms = {action_ms}",
-        f"input_grad_ms = {action_ms}", f"weight_grad_ms = {action_ms}",
+        f"input_grad_ms = {action_ms}",
+        f"weight_grad_ms = {1e3 * task.model.weight_s}",
         "boundary_bytes = 256", "grad_bytes = 4"])
 
 
@@ -64,9 +69,9 @@ class Program:
         self.directory.cleanup()
 
 
-def chimera(task, scheme):
+def chimera(task, scheme, remark=""):
     """Chimera with workers as threads of one process."""
-    return Program(f"Chimera: {scheme}", [BUILD / "race_worker"],
+    return Program(f"Chimera: {scheme}{remark}", [BUILD / "race_worker"],
                    run_toml(task, scheme), task.depth)
 
 
@@ -83,6 +88,14 @@ class Limit(Program):
         block = super().run(steps)
         block.losses = []  # of other data: half of each batch
         return block
+
+
+class Products(Program):
+    """A step at the rate of large matrix products; see products.cc."""
+
+    def __init__(self, task):
+        super().__init__("products", [BUILD / "race_products"],
+                         run_toml(task, "chimera"), 1)
 
 
 class Processes:

@@ -56,7 +56,7 @@ def race(contestants, rounds, steps, tell=lambda text: None):
     return results
 
 
-def problems(results):
+def problems(results, tolerance=1e-4):
     """Mistakes in training: contestants with the same weights and data must
     agree from the start, and all losses must fall."""
     found = []
@@ -68,7 +68,7 @@ def problems(results):
         if not last < first:
             found.append(f"{result.name}: loss {first:.4f} -> {last:.4f}")
         apart = difference(trained[0], result)
-        if not apart < 1e-4:
+        if not apart < tolerance:
             found.append(f"{result.name}: losses differ by {apart:.2g} from "
                          f"{trained[0].name}'s")
     return found

@@ -38,10 +38,10 @@ class Wait(torch.autograd.Function):
 class EmulatedStage(nn.Module):
     WIDTH = 64  # of the tensor between stages
 
-    def __init__(self, seconds, is_first):
-        """`seconds` for forward, input gradient and weight gradient each."""
+    def __init__(self, seconds, weight_s, is_first):
+        """`seconds` for forward and input gradient each."""
         super().__init__()
-        self.seconds = seconds
+        self.seconds, self.weight_s = seconds, weight_s
         self.weight = nn.Parameter(torch.zeros(1))
         # Like embeddings, it makes the first stage need its input gradient.
         self.embedding = nn.Parameter(torch.ones(1)) if is_first else None
@@ -50,6 +50,7 @@ class EmulatedStage(nn.Module):
         end = time.monotonic() + self.seconds
         if self.embedding is not None:
             x = x * self.embedding
-        x = Wait.apply(x, self.seconds) + Wait.apply(self.weight, self.seconds)
+        x = (Wait.apply(x, self.seconds)
+             + Wait.apply(self.weight, self.weight_s))
         wait_until(end)
         return x

@@ -149,14 +149,17 @@ def make_layers(shape):
 
 
 def loss_of(shape):
-    """The mean loss of a micro-batch, from the last stage's output."""
+    """The mean loss of a micro-batch, from the last stage's output. It is
+    computed in float32, whatever the format of the logits."""
     def gpt2_loss(logits, targets):
-        return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+        return F.cross_entropy(logits.flatten(0, 1).float(),
+                               targets.flatten())
 
     def bert_loss(output, targets):
         words, following = output
-        return (F.cross_entropy(words.flatten(0, 1), targets[:, 1:].flatten())
-                + F.cross_entropy(following, targets[:, 0]))
+        return (F.cross_entropy(words.flatten(0, 1).float(),
+                                targets[:, 1:].flatten())
+                + F.cross_entropy(following.float(), targets[:, 0]))
 
     return gpt2_loss if shape.kind == "gpt2" else bert_loss
 

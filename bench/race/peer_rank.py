@@ -31,6 +31,42 @@ def adamw(parameters, lr):
     return torch.optim.AdamW(parameters, lr=lr, weight_decay=0.01, fused=True)
 
 
+class MasterWeights:
+    """Fused AdamW on float32 copies of weights, which become bf16."""
+
+    def __init__(self, modules, lr):
+        self.weights = [p for module in modules for p in module.parameters()]
+        self.masters = [w.detach().clone() for w in self.weights]
+        for module in modules:
+            module.to(torch.bfloat16)
+        for master in self.masters:
+            master.grad = torch.zeros_like(master)
+        self.optimizer = adamw(self.masters, lr)
+
+    def step(self):
+        torch._foreach_copy_([m.grad for m in self.masters],
+                             [w.grad for w in self.weights])
+        self.optimizer.step()
+        with torch.no_grad():
+            torch._foreach_copy_(self.weights, self.masters)
+
+    def zero_grad(self):
+        for weight in self.weights:
+            weight.grad = None
+
+
+def make_optimizer(peer, modules, lr):
+    if peer.bf16 == "masters":
+        return MasterWeights(modules, lr)
+    return adamw([p for module in modules for p in module.parameters()], lr)
+
+
+def autocast_of(peer):
+    """Around a whole step, so that weights are cast once a step."""
+    return torch.autocast("cpu", torch.bfloat16,
+                          enabled=peer.bf16 == "autocast")
+
+
 class Batches:
     """The data of a step, by its number."""
 
@@ -51,6 +87,7 @@ class Pipeline:
     """A schedule of torch.distributed.pipelining."""
 
     def __init__(self, peer, task, rank, defer_receives):
+        self.peer = peer
         self.task = task
         self.batches = Batches(task)
         num_stages = peer.chunks * task.depth
@@ -58,20 +95,22 @@ class Pipeline:
         self.is_first = 0 in indices
         self.is_last = num_stages - 1 in indices
         modules = [self.make_module(peer, index) for index in indices]
+        self.optimizer = (
+            make_optimizer(peer, modules, task.lr) if self.batches.is_real
+            else torch.optim.SGD([p for module in modules
+                                  for p in module.parameters()], lr=0.0))
         stages = [PipelineStage(module, index, num_stages, CPU)
                   for module, index in zip(modules, indices)]
         options = {"defer_pp_recv": True} if defer_receives else {}
         self.schedule = getattr(pipelining, peer.schedule)(
             stages if peer.chunks > 1 else stages[0], task.micros,
             loss_fn=self.make_loss(), **options)
-        parameters = [p for module in modules for p in module.parameters()]
-        self.optimizer = (adamw(parameters, task.lr) if self.batches.is_real
-                          else torch.optim.SGD(parameters, lr=0.0))
 
     def make_module(self, peer, index):
         task = self.task
         if not self.batches.is_real:
-            return EmulatedStage(task.model.action_s / peer.chunks, index == 0)
+            return EmulatedStage(task.model.action_s / peer.chunks,
+                                 task.model.weight_s / peer.chunks, index == 0)
         cut = peer_spec.balanced_cut(models.layer_costs(task.model), peer,
                                      task.depth)
         first, end = [*cut, None][index:index + 2]
@@ -88,11 +127,12 @@ class Pipeline:
         """Returns the losses of the micro-batches, on the last stage's rank."""
         inputs, targets, keywords = self.batches.of_step(step)
         losses = []
-        self.schedule.step(*((inputs,) if self.is_first else ()),
-                           target=targets if self.is_last else None,
-                           losses=losses if self.is_last else None,
-                           return_outputs=False,
-                           **(keywords if self.is_last else {}))
+        with autocast_of(self.peer):
+            self.schedule.step(*((inputs,) if self.is_first else ()),
+                               target=targets if self.is_last else None,
+                               losses=losses if self.is_last else None,
+                               return_outputs=False,
+                               **(keywords if self.is_last else {}))
         self.optimizer.step()
         self.optimizer.zero_grad()
         return losses
@@ -101,16 +141,18 @@ class Pipeline:
 class DataParallel:
     """DistributedDataParallel with gradient accumulation."""
 
-    def __init__(self, task, rank):
+    def __init__(self, peer, task, rank):
+        self.peer = peer
         self.task = task
         self.rank = rank
         self.batches = Batches(task)
         layers = models.make_layers(task.model)
         weights.load(task.model, layers, 0, read_tensors(task.init))
-        self.module = DistributedDataParallel(
-            models.Stage(layers), gradient_as_bucket_view=True)
+        stage = models.Stage(layers)
+        self.optimizer = make_optimizer(peer, [stage], task.lr)
+        self.module = DistributedDataParallel(stage,
+                                              gradient_as_bucket_view=True)
         self.loss = models.loss_of(task.model)
-        self.optimizer = adamw(self.module.parameters(), task.lr)
 
     def step(self, step):
         parts = [torch.chunk(x, self.task.micros)
@@ -134,7 +176,8 @@ class DataParallel:
 
     def run_micro(self, tensors):
         inputs, targets, *places = tensors
-        loss = self.loss(self.module(inputs, *places), targets)
+        with autocast_of(self.peer):
+            loss = self.loss(self.module(inputs, *places), targets)
         (loss / (self.task.micros // self.task.depth)).backward()
         return loss.detach()
 
@@ -166,7 +209,7 @@ def make_contestant(peer, task, rank, defer_receives):
         return python_rank.Pipeline(peer, task, Batches(task), adamw)
     if peer.schedule:
         return Pipeline(peer, task, rank, defer_receives)
-    return DataParallel(task, rank)
+    return DataParallel(peer, task, rank)
 
 
 def serve(peer, task, rank, store, defer_receives, pipe):

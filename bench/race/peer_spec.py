@@ -10,9 +10,12 @@ class Peer:
     schedule: str  # class of torch.distributed.pipelining; "" = DDP
     chunks: int = 1  # stages a rank holds
     shape: str = "loop"  # their path over the ranks
+    # How it computes in bf16: "autocast", or "masters" for bf16 modules whose
+    # optimizer updates float32 copies. Empty: in float32.
+    bf16: str = ""
 
     def can_run(self, depth, micros):
-        if self.name == "DualPipeV":
+        if self.schedule == "ScheduleDualPipeV":
             return micros >= 2 * depth
         return micros >= depth
 
@@ -26,6 +29,11 @@ PEERS = [
     Peer("DualPipeV", "ScheduleDualPipeV", 2, "vee"),
     Peer("DDP", ""),
 ]
+BF16_WAYS = ["autocast", "masters"]
+
+
+def in_bf16(peer, way):
+    return dataclasses.replace(peer, name=f"{peer.name}, {way}", bf16=way)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,6 +41,21 @@ class Emulated:
     """Seconds of forward, input and weight gradient of one D-th of the model.
     """
     action_s: float
+    # Weight gradients that take another time: there are none of attention,
+    # norms' inputs and activations, so in real blocks they are the shortest.
+    other_weight_s: float | None = None
+
+    @property
+    def weight_s(self):
+        return (self.action_s if self.other_weight_s is None
+                else self.other_weight_s)
+
+    @property
+    def times(self):
+        """As arguments of chimera.schedule and simulate."""
+        return {"forward": self.action_s,
+                "backward": self.action_s + self.weight_s,
+                "weight_grad": self.weight_s}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +67,7 @@ class Task:
     init: str = ""  # Hugging Face directory
     data: str = ""
     lr: float = 3e-4
+    precision: str = "float32"  # Chimera's; a peer's is Peer.bf16
 
     @property
     def batch(self):

@@ -15,7 +15,6 @@ PARTS = {
     "SF": "message with an activation, until it has arrived",
     "SB": "message with a gradient, until it has arrived",
     "G": "gradient sum by Gloo, until it is complete",
-    "N": "vote of all ranks, which gives everyone the loss",
 }
 
 

@@ -20,29 +20,30 @@ class SplitWait(torch.autograd.Function):
     the weight gradient when the schedule says so."""
 
     @staticmethod
-    def forward(context, x, seconds, put_off):
-        context.seconds, context.put_off = seconds, put_off
+    def forward(context, x, seconds, weight_s, put_off):
+        context.seconds, context.weight_s = seconds, weight_s
+        context.put_off = put_off
         return x.view_as(x)
 
     @staticmethod
     def backward(context, gradient):
-        seconds = context.seconds
-        wait_until(time.monotonic() + seconds)
-        context.put_off(lambda: wait_until(time.monotonic() + seconds))
-        return gradient, None, None
+        weight_s = context.weight_s
+        wait_until(time.monotonic() + context.seconds)
+        context.put_off(lambda: wait_until(time.monotonic() + weight_s))
+        return gradient, None, None, None
 
 
 class EmulatedLayer(nn.Module):
     """Like EmulatedStage, for a runtime that splits the backward itself."""
 
-    def __init__(self, seconds):
+    def __init__(self, seconds, weight_s):
         super().__init__()
-        self.seconds = seconds
+        self.seconds, self.weight_s = seconds, weight_s
         self.weight = nn.Parameter(torch.zeros(1))
 
     def forward(self, x):
         end = time.monotonic() + self.seconds
-        x = SplitWait.apply(x + self.weight, self.seconds,
+        x = SplitWait.apply(x + self.weight, self.seconds, self.weight_s,
                             chimera.torch.weight_grad_queue())
         wait_until(end)
         return x
@@ -59,8 +60,10 @@ class Pipeline:
             cut = chimera._core.balanced_cut(costs, schedule.stages)
             loss_fn = models.loss_of(task.model)
         else:
-            chunk_s = task.model.action_s * task.depth / schedule.stages
-            layers = [EmulatedLayer(chunk_s) for _ in range(schedule.stages)]
+            share = task.depth / schedule.stages
+            layers = [EmulatedLayer(task.model.action_s * share,
+                                    task.model.weight_s * share)
+                      for _ in range(schedule.stages)]
             cut = list(range(schedule.stages))
             loss_fn = lambda output, target: output.mean()
         self.pipe = chimera.torch.Pipeline(layers, loss_fn, schedule=schedule,

@@ -19,8 +19,6 @@ def schedule_of(peer, task):
     scheme, *shape = peer.schedule.split(":")[1:]
     spec = {"shape": shape[0], "chunks": int(shape[1])} if shape else {}
     if isinstance(task.model, Emulated):
-        action_s = task.model.action_s
-        spec |= {"forward": action_s, "backward": 2 * action_s,
-                 "p2p": MESSAGE_S}
+        spec |= {**task.model.times, "p2p": MESSAGE_S}
     return chimera.schedule(scheme, depth=task.depth, micros=task.micros,
                             **spec)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Races Chimera and its peers on one machine, in one run, taking turns.
 
-./dev bench race [--quick] [--only real|emulated|python|overhead] [--out DIR]
+./dev bench race [--quick] [--only real|bf16|emulated|python|overhead] [--out DIR]
 
 Peers are the pipeline schedules of torch.distributed.pipelining and
 DistributedDataParallel with gradient accumulation, one process per rank, on
@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 
+import bf16_race
 import chart
 import emulated_race
 import machine
@@ -57,6 +58,28 @@ class Race:
                                       self.quick, self.tell)
                 self.add(panel, real_race.bars(panel, micros))
 
+    def run_bf16(self):
+        for name, counts in self.bf16_settings():
+            if name != bf16_race.LARGER:
+                self.tell(f"{name}, bf16: the faster way of each peer")
+                task = bf16_race.make_task(name, 4, self.out / "inputs")
+                peers = [peer for _, peer
+                         in bf16_race.faster_ways(task, self.tell)]
+            for micros in counts:
+                self.tell(f"{name}, bf16, N = {micros}")
+                panel = bf16_race.run(name, micros, peers,
+                                      self.out / "inputs", self.quick,
+                                      self.tell)
+                self.add(panel, bf16_race.bars(panel, name, micros))
+
+    def bf16_settings(self):
+        """(shape, numbers of micro-batches). The larger shape comes after
+        GPT-2, whose fastest peers it takes."""
+        if self.quick:
+            return [("gpt2", (2, 8)), (bf16_race.LARGER, (2,))]
+        return [("bert", (2, 4, 8)), ("gpt2", (2, 4, 8)),
+                (bf16_race.LARGER, (2, 4, 8))]
+
     def run_emulated(self):
         for depth, micros, action_s, alone in self.emulated_settings():
             self.tell(f"emulated, D = {depth}, N = {micros}, "
@@ -86,6 +109,9 @@ class Race:
         self.tell("Python modules, emulated")
         panel = python_race.run_emulated(self.quick, self.tell)
         self.add(panel, python_race.bars(panel, least=1.2))
+        # Closer to real blocks; only the simulator sets a limit.
+        panel = python_race.run_emulated(self.quick, self.tell, weight_s=0.005)
+        self.add(panel, python_race.bars(panel, least=None))
 
     def run_overhead(self):
         self.tell("overhead of the runtime")
@@ -123,12 +149,14 @@ def main():
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--quick", action="store_true",
                         help="a part of it, in a few minutes")
-    parser.add_argument("--only", choices=["real", "emulated", "python", "overhead"])
+    parser.add_argument("--only", choices=["real", "bf16", "emulated", "python",
+                                 "overhead"])
     parser.add_argument("--out", default=BUILD / "race")
     options = parser.parse_args()
     load = machine.load()
     race = Race(options)
-    for name, run in [("real", race.run_real), ("emulated", race.run_emulated),
+    for name, run in [("real", race.run_real), ("bf16", race.run_bf16),
+                      ("emulated", race.run_emulated),
                       ("python", race.run_python),
                       ("overhead", race.run_overhead)]:
         if options.only in (None, name):

@@ -74,7 +74,7 @@ class Race {
     run_workers(
         {.ranks = num_ranks(setup_.schedule),
          .deadline = deadline(),
-         .links = link_speed(setup_)},
+         .links = link_times(setup_)},
         [this](int rank) { return make_compute(rank); },
         [this](Transport& transport, StageCompute& compute) {
           run_rank(transport, compute);
@@ -87,7 +87,7 @@ class Race {
     BenchEnding ending;
     const auto transport = make_mpi_transport(
         {.deadline = deadline(),
-         .links = link_speed(setup_),
+         .links = link_times(setup_),
          .groups = group_ranks(setup_.schedule),
          .peers = peer_ranks(setup_.schedule, session.rank()),
          .handler = ending});

@@ -99,17 +99,19 @@ class Schedule:
         """
         return Schedule(self._core.lower(sync, recompute, tied))
 
-    def check(self, *, cap: float | None = None) -> list[Diagnostic]:
+    def check(self, *, cap: float | None = None,
+              omega: float = 1) -> list[Diagnostic]:
         """Every violation; an empty list proves that the schedule finishes.
 
         cap: the most activations a worker may hold, in D-ths of the model.
+        omega: share of an activation that counts between I and W.
         """
-        return [Diagnostic(*each) for each in self._core.check(cap)]
+        return [Diagnostic(*each) for each in self._core.check(cap, omega)]
 
     def simulate(self, *, forward: float = 1, backward: float = 2,
                  weight_grad: float | None = None, p2p: float = 0,
-                 allreduce: float = 0, steps: int = 1,
-                 cores: int = 0) -> Simulation:
+                 allreduce: float = 0, steps: int = 1, cores: int = 0,
+                 omega: float = 1) -> Simulation:
         """Simulate the schedule. Times are those of one D-th of the model.
 
         weight_grad: weight half of the backward (default: half of it).
@@ -117,8 +119,11 @@ class Schedule:
         allreduce: time of one stage's gradient sum.
         steps: number of consecutive steps, without a barrier between them.
         cores: processors that all workers share (0: one for each).
+        omega: share of an activation that is held between the end of I and
+            the end of W.
         """
-        times = _core.Times(forward, backward, weight_grad, p2p, allreduce)
+        times = _core.Times(forward, backward, weight_grad, p2p, allreduce,
+                            omega)
         played = _core.simulate(self._core, times, steps, cores)
         return Simulation(played, self._headline())
 
@@ -172,7 +177,7 @@ def schedule(scheme: str, *, depth: int, micros: int, pipes: int | None = None,
              shape: str | None = None, cap: float | None = None,
              width: int = 1, forward: float = 1, backward: float = 2,
              weight_grad: float | None = None, p2p: float = 0,
-             allreduce: float = 0) -> Schedule:
+             allreduce: float = 0, omega: float = 1) -> Schedule:
     """Make a schedule; ``schemes()`` lists the available ones.
 
     depth: workers in the pipeline (D).
@@ -185,10 +190,12 @@ def schedule(scheme: str, *, depth: int, micros: int, pipes: int | None = None,
     width: data-parallel copies.
     forward, backward, weight_grad, p2p, allreduce: times for which a planned
         order is optimised; other schemes do not depend on them.
+    omega: share of an activation that a planned order holds, under its cap,
+        between the end of I and the end of W.
 
     Raises Error with every reason why the request cannot be met.
     """
-    times = _core.Times(forward, backward, weight_grad, p2p, allreduce)
+    times = _core.Times(forward, backward, weight_grad, p2p, allreduce, omega)
     return Schedule(_core.Schedule.make(scheme, depth, micros, pipes, scale,
                                         chunks, shape, cap, width, times))
 

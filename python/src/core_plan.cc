@@ -1,8 +1,9 @@
 #include <limits>
 
-#include "chimera/cli/model_flags.h"
-#include "chimera/cli/plan_text.h"
+#include "chimera/console/values.h"
 #include "chimera/plan/layer_costs.h"
+#include "chimera/plan/plan_inputs.h"
+#include "chimera/plan/plan_text.h"
 #include "chimera/plan/planner.h"
 #include "core.h"
 
@@ -28,9 +29,11 @@ std::string plan(const std::string& model, int workers, int batch,
                  const std::vector<std::string>& schemes,
                  const std::string& model_of) {
   Values values;
-  const RunConfig config = read_model(model, values);
+  const RunConfig config =
+      values.take(read_model(model), read_model("gpt2-tiny").value());
   PlanRequest request;
-  request.profile = read_profile(profile, values);
+  request.profile =
+      values.take(read_profile(profile), read_profile("").value());
   request.workers = workers;
   request.batch = batch;
   request.memory_bytes = memory_of(memory, request.profile, values);

@@ -3,6 +3,7 @@
 
 #include "chimera/base/files.h"
 #include "chimera/base/names.h"
+#include "chimera/base/text.h"
 #include "chimera/schedule/costs.h"
 #include "chimera/schedule/cut.h"
 #include "chimera/schedule/forms.h"
@@ -73,6 +74,13 @@ Schedule lowered(const Schedule& schedule, const std::string& sync,
   return lower(schedule, options);
 }
 
+void refuse_omega(double omega) {
+  if (omega >= 0 && omega <= 1) return;
+  throw Refused({{.code = "E403",
+                  .found = "omega=" + number(omega),
+                  .needed = "must be between 0 and 1"}});
+}
+
 py::list scheme_list() {
   py::list list;
   for (const Scheme& scheme : schemes()) {
@@ -96,15 +104,17 @@ void bind_schedule(py::module_& module) {
   py::class_<UniformTimes>(module, "Times")
       .def(py::init([](double forward, double backward,
                        std::optional<double> weight_grad, double p2p,
-                       double allreduce) {
+                       double allreduce, double omega) {
+             refuse_omega(omega);
              return UniformTimes{.forward = forward,
                                  .backward = backward,
                                  .weight_grad = weight_grad,
                                  .latency = p2p,
-                                 .sum_time = allreduce};
+                                 .sum_time = allreduce,
+                                 .omega = omega};
            }),
            py::arg("forward"), py::arg("backward"), py::arg("weight_grad"),
-           py::arg("p2p"), py::arg("allreduce"));
+           py::arg("p2p"), py::arg("allreduce"), py::arg("omega"));
 
   py::class_<Schedule>(module, "Schedule")
       .def_static(
@@ -128,8 +138,12 @@ void bind_schedule(py::module_& module) {
           [](const std::string& text) { return parse(text, "a schedule"); })
       .def("lower", &lowered)
       .def("check",
-           [](const Schedule& schedule, std::optional<double> cap) {
-             return to_tuples(to_diagnostics(validate(schedule, {.cap = cap})));
+           [](const Schedule& schedule, std::optional<double> cap,
+              double omega) {
+             refuse_omega(omega);
+             return to_tuples(to_diagnostics(validate(
+                 schedule, {.cap = cap,
+                            .omega = std::vector(schedule.stages(), omega)})));
            })
       .def("to_json",
            [](const Schedule& schedule) { return to_json(schedule); })

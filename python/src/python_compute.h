@@ -7,20 +7,20 @@
 #include <memory>
 #include <vector>
 
+#include "chimera/exec/program.h"
 #include "chimera/exec/stage_compute.h"
-#include "chimera/schedule/micro_index.h"
-#include "chimera/schedule/schedule.h"
 #include "tensors_payload.h"
 
 namespace chimera::python {
 
 struct PythonComputeOptions {
-  const Schedule& lowered;
-  int rank = 0;
+  const Program& program;
   const std::vector<Boundary>& boundaries;  // [stage that sends it]
 };
 
-// Takes the GIL around calls into Python. `rank_compute` is a Rank of _rank.py.
+// Takes the GIL around calls into Python. `rank_compute` is a Rank of _rank.py,
+// after its begin(). REQUIRES: the GIL is held; the references outlive the
+// result.
 [[nodiscard]] std::unique_ptr<StageCompute> make_python_compute(
     const pybind11::object& rank_compute, const PythonComputeOptions& options);
 

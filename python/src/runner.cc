@@ -26,12 +26,39 @@ std::vector<std::string> rank_names(const Schedule& schedule) {
   return names;
 }
 
+// Moves the vote of every worker from the end of its list to its last forward,
+// where its loss is complete: nobody but the caller updates weights, so the
+// vote decides about nothing, and ranks need not wait for each other at the end
+// of a step. A vote waits for the sums before it, and stays where it is if
+// there were any. ENSURES: the lists finish.
+Schedule with_early_votes(Schedule lowered) {
+  for (ActionList& list : lowered.actions) {
+    const auto is = [](Op op) {
+      return [op](const Action& action) { return action.op == op; };
+    };
+    const auto vote = std::find_if(list.begin(), list.end(), is(Op::kN));
+    const auto sum = std::find_if(list.begin(), list.end(), is(Op::kG));
+    const auto behind_last_forward =
+        std::find_if(list.rbegin(), list.rend(), is(Op::kF)).base();
+    if (sum < behind_last_forward || vote < behind_last_forward) continue;
+    std::rotate(behind_last_forward, vote, vote + 1);
+  }
+  return lowered;
+}
+
 }  // namespace
 
 Runner::Runner(Schedule lowered)
-    : lowered_(std::move(lowered)),
+    : lowered_(with_early_votes(std::move(lowered))),
       forward_(forward_only(lowered_)),
-      events_(num_ranks(lowered_)) {}
+      events_(num_ranks(lowered_)) {
+  options_.recorder.keep_events = true;
+  options_.rank_names = rank_names(lowered_);
+  for (int rank = 0; rank < num_ranks(lowered_); ++rank) {
+    trainings_.emplace_back(lowered_, rank);
+    evaluations_.emplace_back(forward_, rank);
+  }
+}
 
 Runner::Runner(Schedule lowered, C10dOptions options)
     : Runner(std::move(lowered)) {
@@ -48,17 +75,13 @@ Runner::~Runner() {
 
 void Runner::run_rank(Transport& transport, StageCompute& compute,
                       const Step& step, double& loss) {
-  WorkerOptions options;
-  options.recorder.keep_events = true;
-  options.rank_names = rank_names(lowered_);
+  WorkerOptions options = options_;
   options.steps_before = step.stretch.training ? step.stretch.first : 0;
   options.on_vote = [&](const VoteResult& result) {
     loss = result.ballot.loss;
   };
   Worker worker(transport, compute, options);
-  const Program program(step.stretch.training ? lowered_ : forward_,
-                        transport.rank());
-  worker.run(program, step.stretch);
+  worker.run(step.programs[transport.rank()], step.stretch);
   if (!step.stretch.training) return;
   std::vector<Event> events = worker.recorder().events();
   for (Event& event : events) event.step -= step.stretch.first;
@@ -67,8 +90,8 @@ void Runner::run_rank(Transport& transport, StageCompute& compute,
 
 double Runner::run(const py::list& ranks,
                    const std::vector<Boundary>& boundaries, bool training) {
-  int& count = training ? steps_ : evaluations_;
-  const Step step{boundaries,
+  int& count = training ? steps_ : evaluated_;
+  const Step step{training ? trainings_ : evaluations_,
                   {.first = count,
                    .end = count + 1,
                    .training = training,
@@ -77,7 +100,7 @@ double Runner::run(const py::list& ranks,
   std::vector<double> losses(num_ranks(lowered_));
   const auto make = [&](int index, int rank) {
     const py::gil_scoped_acquire gil;
-    return make_python_compute(ranks[index], {lowered_, rank, boundaries});
+    return make_python_compute(ranks[index], {step.programs[rank], boundaries});
   };
   // torch.autocast and the like hold for one thread: the caller's.
   const at::ThreadLocalState of_caller;

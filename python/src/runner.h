@@ -40,16 +40,19 @@ class Runner {
 
  private:
   struct Step {
-    const std::vector<Boundary>& boundaries;
+    const std::vector<Program>& programs;  // [rank]
     Stretch stretch;
   };
   void run_rank(Transport& transport, StageCompute& compute, const Step& step,
                 double& loss);
 
   Schedule lowered_;
-  Schedule forward_;  // the forwards of lowered_, for evaluations
+  Schedule forward_;                // the forwards of lowered_, for evaluations
+  std::vector<Program> trainings_;  // [rank], of lowered_
+  std::vector<Program> evaluations_;  // [rank], of forward_
+  WorkerOptions options_;
   int steps_ = 0;
-  int evaluations_ = 0;
+  int evaluated_ = 0;
   int sums_ = 0;
   std::vector<std::vector<Event>> events_;
   std::unique_ptr<Transport> transport_;  // null: threads

@@ -76,10 +76,15 @@ std::unique_ptr<Runner> make_rank(
   return std::make_unique<Runner>(read(json), std::move(options));
 }
 
-std::vector<Boundary> read_boundaries(const py::list& given) {
-  std::vector<Boundary> boundaries;
+// What passes between stages, read from Python once for each shape of x.
+struct Boundaries {
+  std::vector<Boundary> after_stage;
+};
+
+Boundaries read_boundaries(const py::list& given) {
+  Boundaries boundaries;
   for (const py::handle& each : given) {
-    Boundary& boundary = boundaries.emplace_back();
+    Boundary& boundary = boundaries.after_stage.emplace_back();
     for (const py::handle& spec : each) {
       const py::tuple fields = py::cast<py::tuple>(spec);
       boundary.push_back({.sizes = fields[0].cast<std::vector<std::int64_t>>(),
@@ -179,6 +184,7 @@ PYBIND11_MODULE(_runtime, module) {
     }
   });
   module.def("layout", &layout);
+  py::class_<Boundaries>(module, "Boundaries").def(py::init(&read_boundaries));
   py::class_<Runner>(module, "Runner")
       .def_static("threads",
                   [](const std::string& json) {
@@ -186,9 +192,9 @@ PYBIND11_MODULE(_runtime, module) {
                   })
       .def_static("rank", &make_rank)
       .def("run",
-           [](Runner& runner, const py::list& ranks, const py::list& boundaries,
-              bool training) {
-             return runner.run(ranks, read_boundaries(boundaries), training);
+           [](Runner& runner, const py::list& ranks,
+              const Boundaries& boundaries, bool training) {
+             return runner.run(ranks, boundaries.after_stage, training);
            })
       .def("sum", &Runner::sum)
       .def("events", &event_bytes);

@@ -16,6 +16,7 @@ import chimera.torch
 import models
 
 FAULTY_STEP = 3
+HEARD_S = 0.6  # the last heartbeat is then from the faulty step
 
 
 class Job(NamedTuple):
@@ -46,6 +47,8 @@ class Fault(torch.nn.Module):
         # Two micro-batches go through every stage of every rank.
         if (self.calls == 2 * FAULTY_STEP
                 and dist.get_rank() == self.job.lost):
+            if self.job.kind in ("die", "stop"):
+                time.sleep(HEARD_S)
             if self.job.kind == "die":
                 os.kill(os.getpid(), signal.SIGKILL)
             if self.job.kind == "stop":

@@ -119,6 +119,19 @@ def test_simulation_refuses_all_at_once():
     assert len(caught.value.diagnostics) == 3
 
 
+def test_omega_counts_what_waits_for_the_weight_gradient():
+    planned = chimera.schedule("planned", depth=4, micros=8, pipes=1, cap=5,
+                               weight_grad=0.5, omega=0.45)
+    assert planned.check(cap=5, omega=0.45) == []
+    assert [each.code for each in planned.check(cap=4, omega=0.45)] != []
+    peaks = [max(each.peak_activations
+                 for each in planned.simulate(omega=omega).workers)
+             for omega in (0.45, 1)]
+    assert peaks[0] <= 5 < peaks[1]
+    with pytest.raises(chimera.Error, match="between 0 and 1"):
+        planned.simulate(omega=1.5)
+
+
 def test_torch_csv():
     text = chimera.schedule("1f1b", depth=2, micros=2).to_torch_csv()
     assert text.splitlines()[0].split(",")[0] == "0F0"

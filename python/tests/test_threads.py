@@ -160,6 +160,18 @@ def test_trace_shows_the_step():
     assert pipe.svg().startswith("<svg")
 
 
+def test_the_loss_is_shared_before_the_step_ends():
+    pytest.importorskip("numpy")
+    pipe = chimera_torch.Pipeline(models.language_model(), models.tokens_loss,
+                                  schedule="1f1b", micros=4, workers=3)
+    pipe.step(*models.token_batches(1)[0])
+    trace = pipe.trace()
+    for worker in range(3):
+        own = trace[trace["worker"] == worker]
+        last_backward = own[own["op"] == "B"][-1]
+        assert own[own["op"] == "N"]["start"][0] < last_backward["start"]
+
+
 def test_an_exception_of_a_layer_comes_through():
     class Broken(torch.nn.Module):
         def forward(self, x):

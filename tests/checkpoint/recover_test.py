@@ -12,6 +12,7 @@ the same bits as an undisturbed one, which waits for votes. Gradients are
 clipped in some of the steps, so late votes undo some updates.
 """
 import argparse
+import contextlib
 import os
 import pathlib
 import random
@@ -52,6 +53,13 @@ class Killer(runs.Runs):
         self.assertEqual(sorted(pids), list(range(RANKS)))
         time.sleep(wait)
         os.kill(pids[rank], number)
+        end = time.monotonic() + 60
+        while (run.poll() is None and time.monotonic() < end and
+               self.state(name)["state"] != "done"):
+            time.sleep(0.1)
+        # A rank that was stopped behind the last step: mpirun waits for it.
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pids[rank], signal.SIGCONT)
         return run.communicate(timeout=60)[1]
 
     def check(self, name, rank, wait, loss, vote):

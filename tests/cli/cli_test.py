@@ -180,6 +180,10 @@ class Simulate(Base):
         self.assertNotEqual(first, other)
         self.assertAlmostEqual(other / first, 1, delta=0.03)
         self.assertLess(expected("--jitter", 0.05), first)
+        steps = json.loads(self.ok(
+            "simulate", "chimera", "--depth", 4, "--micros", 8, "--format",
+            "json", "--steps", 4, "--jitter", 0.1))
+        self.assertGreater(steps["expected_period"], 1.01 * steps["period"])
         codes, _ = self.refused("simulate", "chimera", "--depth", 4,
                                 "--micros", 8, "--jitter", 2)
         self.assertEqual(codes, ["E403"])
@@ -368,6 +372,43 @@ class Refusals(Base):
         codes, _ = self.refused("schedule", "gpipe", "--depth", 4, "--micros",
                                 8, "--cap", 7)
         self.assertEqual(codes, ["E320"] * 4)
+
+    def test_omega_counts_less_between_the_halves(self):
+        planned = ("planned", "--depth", 4, "--micros", 8, "--pipes", 1,
+                   "--cap", 5, "--weight-grad", 0.5)
+        at_cap = ("--omega", 0.45)
+        played = json.loads(self.ok("simulate", *planned, *at_cap, "--format",
+                                    "json"))
+        peak = max(each["peak_activations"] for each in played["workers"])
+        self.assertLessEqual(peak, 5)
+        self.assertLess(played["makespan"], json.loads(
+            self.ok("simulate", *planned, "--format", "json"))["makespan"])
+        order = self.ok("schedule", *planned, *at_cap, "--format", "sched")
+        path = self.file("a.sched", order)
+        self.ok("check", path, "--cap", 5, *at_cap)
+        self.assertEqual(chimera("check", path, "--cap", 5).returncode, 2)
+        codes, _ = self.refused("simulate", *planned, "--omega", 1.5)
+        self.assertEqual(codes, ["E403"])
+
+    def test_a_cap_in_bytes(self):
+        on = ("--model", "gpt2-small", "--profile", "p100")
+        layout = ("--depth", 4, "--micros", 12)
+        codes, text = self.refused("simulate", "planned", *layout, *on,
+                                   "--cap", "1MB")
+        self.assertEqual(codes, ["E213"])
+        least = int(re.search(r"use --cap (\d+)MB", text)[1])
+        cap = ("--cap", f"{2 * least}MB")
+        tight = json.loads(self.ok("simulate", "planned", *layout, *on, *cap,
+                                   "--format", "json"))
+        roomy = json.loads(self.ok("simulate", "planned", *layout, *on, "--cap",
+                                   "100GB", "--format", "json"))
+        self.assertLessEqual(roomy["makespan"], tight["makespan"])
+        self.assertLess(max(each["peak_bytes"] for each in tight["workers"]),
+                        max(each["peak_bytes"] for each in roomy["workers"]))
+        codes, _ = self.refused("simulate", "gpipe", *layout, *on, *cap)
+        self.assertEqual(set(codes), {"E320"})
+        codes, _ = self.refused("schedule", "planned", *layout, *cap)
+        self.assertEqual(codes, ["E406"])
 
     def test_lists_of_other_systems(self):
         layout = ("1f1b", "--depth", 2, "--micros", 2, "--width", 2)

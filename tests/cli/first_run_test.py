@@ -52,8 +52,10 @@ class DryRun(Base):
     def test_it_predicts_and_writes_nothing(self):
         run = self.dry("run.save_every=2")
         self.assertEqual(run.returncode, 0, run.stderr)
-        for line in (r"chimera: 4 workers .* 2 pipes", r"\d+ parameters",
+        for line in (r"chimera: 4 workers as threads, 2 pipes",
+                     r"\d+ parameters",
                      r"step +[\d.e-]+ s predicted, bubble [\d.]+ %",
+                     r"if all 4 workers share the \d+ cores of this machine",
                      r"\d+ tokens/s, MFU [\d.]+ %", r"time +\d+:\d+ for 5 steps",
                      r"memory +[\d.]+ to [\d.]+ MB", r"disk +[\d.]+ MB: weights "
                      r"[\d.]+, 3 checkpoints of"):

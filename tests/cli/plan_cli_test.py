@@ -3,11 +3,22 @@
 
 usage: plan_cli_test.py CHIMERA_BINARY
 """
+import functools
 import json
+import pathlib
 import re
+import tempfile
 import unittest
 
 from program import ROOT, Base, chimera, profile
+
+OUT = tempfile.TemporaryDirectory()
+
+
+@functools.cache
+def answer(*args):
+    """The answer to a request that several tests look at; made once."""
+    return chimera(*args)
 
 
 class Plan(Base):
@@ -18,12 +29,16 @@ class Plan(Base):
               "bubble_ratio", "peak_bytes", "losses"}
 
     def plans(self, *more):
-        run = chimera(*self.ASKED, "--format", "json", *more)
+        run = answer(*self.ASKED, "--format", "json", *more)
         self.assertEqual(run.returncode, 0, run.stderr)
         return json.loads(run.stdout)["plans"]
 
+    def path_of(self, name):
+        """Where one request for all tests writes its run."""
+        return pathlib.Path(OUT.name) / name
+
     def test_json_is_the_contract(self):
-        plans = self.plans()
+        plans = self.plans("-o", self.path_of("planned.toml"))
         times = [plan["step_s"] for plan in plans]
         self.assertEqual(times, sorted(times))
         for plan in plans:
@@ -36,14 +51,14 @@ class Plan(Base):
                                   "memory"}, set(plan["losses"]))
 
     def test_text_names_profile_winner_and_losses(self):
-        text = self.ok(*self.ASKED)
+        text = answer(*self.ASKED).stdout
         self.assertIn("p100 (built in, the default)", text)
         self.assertIn("block times: bert-large", text)
         self.assertRegex(text, r"best +\w")
         self.assertRegex(text, r"(idle|sum|message) [+]\d")
 
     def test_text_has_size_speed_and_what_is_missing(self):
-        text = self.ok(*self.ASKED)
+        text = answer(*self.ASKED).stdout
         self.assertIn("bert-48, 669.79M parameters, on 8 workers", text)
         found = re.search(r"step +([\d.]+) s, ([\d.]+) samples/s, bubble ", text)
         tokens, share = re.search(
@@ -85,6 +100,18 @@ class Plan(Base):
         self.assertLess(step_s(16), step_s(8))
         self.assertLess(step_s(8), step_s(4))
         self.assertLess(step_s(4), step_s(1))
+        # Copies of eight workers on two nodes of eight: in turns, the copies of
+        # a worker share a node and its messages leave it.
+        in_turns = json.loads(self.ok(
+            "simulate", "1f1b", "--depth", 8, "--micros", 8, "--width", 2,
+            *asked(8), "--distribution", "cyclic", "--format",
+            "json"))["makespan"]
+        self.assertLess(in_turns, step_s(8))
+        text = self.ok("plan", *asked(4), "--distribution", "cyclic",
+                       "--workers", 8, "--batch", 8, "--schemes", "1f1b")
+        self.assertIn("nodes     4 workers each, dealt out in turns (srun "
+                      "--distribution=cyclic, mpirun --map-by node); links",
+                      text)
         text = self.ok("plan", *asked(4), "--workers", 8, "--batch", 8,
                        "--schemes", "1f1b")
         self.assertIn("nodes     4 workers each; links 5 us, 360 GB/s within a "
@@ -102,7 +129,7 @@ class Plan(Base):
                                  "p100").stderr, "")
 
     def test_the_run_it_writes_has_the_plans_schedule(self):
-        path = self.folder / "planned.toml"
+        path = self.path_of("planned.toml")
         best = self.plans("-o", path)[0]
         again = self.ok("simulate", best["scheme"], "--depth", best["depth"],
                         "--micros", best["micros"], "--pipes", best["pipes"],
@@ -119,12 +146,13 @@ class Plan(Base):
                                "p100", "--format", "json"))["plans"][0], best)
 
     def test_simulate_says_what_plan_says(self):
-        path = self.folder / "same.toml"
-        best = self.plans("--schemes", "planned", "-o", path)[0]
+        path = self.path_of("order.toml")
+        best = self.plans("--schemes", "chimera-zero", "-o", path)[0]
         step = best["step_s"]
         run = self.ok("simulate", "--model", path, "--profile", "p100",
                       "--format", "json")
         self.assertAlmostEqual(json.loads(run)["makespan"] / step, 1, places=9)
+        self.assertIsInstance(best["recompute"], bool)  # so it can be typed
         cap = ["--cap", best["cap"]] if "cap" in best else []
         recompute = ["--recompute"] if best["recompute"] else []
         typed = self.ok(
@@ -153,10 +181,10 @@ class Plan(Base):
         self.assertLess(planned["step_s"], 2.93)
 
     def test_a_planned_order_comes_along(self):
-        path = self.folder / "order.toml"
+        path = self.path_of("order.toml")
         best = self.plans("--schemes", "chimera-zero", "-o", path)[0]
         self.assertEqual(best["scheme"], "planned")
-        order = self.folder / "order.sched"
+        order = self.path_of("order.sched")
         self.assertIn('file = "order.sched"\n', path.read_text())
         self.ok("check", order)
 
@@ -170,7 +198,8 @@ class Plan(Base):
     def test_a_profile_file(self):
         path = self.file("p.toml", profile([1, 64]))
         self.assertIn("block times: block",
-                      self.ok(*self.ASKED, "--profile", path))
+                      self.ok(*self.ASKED, "--profile", path, "--schemes",
+                              "1f1b"))
         codes, text = self.refused(*self.ASKED, "--profile",
                                    self.file("q.toml", "[lnik]\n"))
         self.assertEqual(codes, ["E004", "E020", "E020"])

@@ -255,9 +255,10 @@ void register_device_operators() {
   aten.impl("_reshape_alias", &at::native::_reshape_alias);
   aten.impl("_copy_from", &copy_from);
   aten.impl("_local_scalar_dense", &read_number);
-  // libtorch would compose it of others, with other bits than on the CPU.
-  aten.impl("native_layer_norm",
-            torch::CppFunction::makeFromBoxedFunction<&run_on_cpu>());
+  // libtorch would compose them of others, with other bits than on the CPU.
+  for (const char* name : {"native_layer_norm", "silu_backward"}) {
+    aten.impl(name, torch::CppFunction::makeFromBoxedFunction<&run_on_cpu>());
+  }
   aten.impl("nonzero",
             torch::CppFunction::makeFromBoxedFunction<&run_and_wait>());
 }

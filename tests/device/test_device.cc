@@ -2,6 +2,7 @@
 
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <c10/core/Allocator.h>
+#include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/DeviceType.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <sys/mman.h>
@@ -9,17 +10,30 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <mutex>
 
 #include "tests/device/device_runtime.h"
 
 namespace chimera::testing {
 namespace {
 
+// Turns off the CPU's own bf16 kernels (has_bf16_products()) before anything
+// computes. They exist on the CPU only, and give other bits than libtorch's
+// operators, which compute everywhere else.
+[[maybe_unused]] const int kWithoutCpuKernels =
+    ::setenv("ONEDNN_MAX_CPU_ISA", "AVX512_CORE", /*overwrite=*/1);
+
 constexpr c10::DeviceType kType = c10::kPrivateUse1;
 
 // As with CUDA, a thread has a current device, and a current stream on each.
 thread_local c10::DeviceIndex current_device = 0;
 thread_local std::array<c10::StreamId, kTestDevices> current_streams = {};
+// The device whose rank this thread is, by its first setDevice. Waits of other
+// threads, which write checkpoints, hold up no rank.
+thread_local c10::DeviceIndex rank_device = -1;
 
 c10::Stream stream_of(c10::DeviceIndex device, c10::StreamId id) {
   return c10::Stream(c10::Stream::UNSAFE, c10::Device(kType, device), id);
@@ -27,6 +41,7 @@ c10::Stream stream_of(c10::DeviceIndex device, c10::StreamId id) {
 
 struct RecordedEvent {
   VectorClock clock;
+  std::chrono::steady_clock::time_point time;
 };
 
 class Guard final : public c10::impl::DeviceGuardImplInterface {
@@ -38,6 +53,7 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
   c10::Device getDevice() const override { return {kType, current_device}; }
   void setDevice(c10::Device device) const override {
     current_device = device.index();
+    rank_device = device.index();
   }
   void uncheckedSetDevice(c10::Device device) const noexcept override {
     current_device = device.index();
@@ -76,6 +92,14 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
               c10::EventFlag /*flag*/) const override {
     if (*event == nullptr) *event = new RecordedEvent;
     clock_of(*event) = runtime().checker.record(DeviceRuntime::number(stream));
+    static_cast<RecordedEvent*>(*event)->time =
+        std::chrono::steady_clock::now();
+  }
+  double elapsedTime(void* from, void* to,
+                     c10::DeviceIndex /*device*/) const override {
+    const auto time = static_cast<RecordedEvent*>(to)->time -
+                      static_cast<RecordedEvent*>(from)->time;
+    return kClockRate * std::chrono::duration<double, std::milli>(time).count();
   }
   void block(void* event, const c10::Stream& stream) const override {
     if (event == nullptr) return;  // never recorded: no wait, as with CUDA
@@ -92,7 +116,7 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
   }
   void synchronizeEvent(void* event) const override {
     if (event == nullptr) return;
-    runtime().checker.host_wait(current_device, clock_of(event));
+    runtime().checker.host_wait(rank_device, clock_of(event));
     runtime().return_pinned();
   }
   bool queryStream(const c10::Stream& /*stream*/) const override {
@@ -112,8 +136,25 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
   }
 };
 
-class DeviceAllocator final : public c10::Allocator {
+class DeviceAllocator final : public c10::DeviceAllocator {
  public:
+  bool initialized() override { return true; }
+  void emptyCache(c10::MempoolId_t /*pool*/) override {}
+  void recordStream(const c10::DataPtr& /*block*/,
+                    c10::Stream /*stream*/) override {}
+  c10::CachingDeviceAllocator::DeviceStats getDeviceStats(
+      c10::DeviceIndex device) override {
+    const std::lock_guard lock(mutex);
+    c10::CachingDeviceAllocator::DeviceStats stats;
+    stats.allocated_bytes[0] = bytes[device];
+    return stats;
+  }
+  void resetAccumulatedStats(c10::DeviceIndex /*device*/) override {}
+  void resetPeakStats(c10::DeviceIndex device) override {
+    const std::lock_guard lock(mutex);
+    bytes[device].reset_peak();
+  }
+
   c10::DataPtr allocate(std::size_t size) override {
     const c10::Device device(kType, current_device);
     if (size == 0) return {nullptr, nullptr, &free, device};
@@ -121,6 +162,9 @@ class DeviceAllocator final : public c10::Allocator {
     std::byte* block = runtime.memory.take(size);
     runtime.checker.allocated(block, runtime.memory.size_of(block),
                               DeviceRuntime::current(device));
+    const std::lock_guard lock(mutex);
+    bytes[current_device].increase(size);
+    sizes[block] = {current_device, size};
     return {block, block, &free, device};
   }
   c10::DeleterFnPtr raw_deleter() const override { return &free; }
@@ -131,10 +175,21 @@ class DeviceAllocator final : public c10::Allocator {
  private:
   static void free(void* block) {
     if (block == nullptr) return;
+    {
+      const std::lock_guard lock(mutex);
+      const auto found = sizes.find(block);
+      bytes[found->second.first].decrease(found->second.second);
+      sizes.erase(found);
+    }
     DeviceRuntime& runtime = DeviceRuntime::get();
     runtime.checker.freed(static_cast<std::byte*>(block));
     runtime.memory.give_back(static_cast<std::byte*>(block));
   }
+
+  static inline std::mutex mutex;  // guards what follows
+  static inline std::array<c10::CachingAllocator::Stat, kTestDevices> bytes;
+  // Device and size of each block.
+  static inline std::map<void*, std::pair<c10::DeviceIndex, std::size_t>> sizes;
 };
 
 class PinnedAllocator final : public c10::Allocator {

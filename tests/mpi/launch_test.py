@@ -292,6 +292,24 @@ class Trains(Base):
         self.assertEqual({pid for pid, _ in slices[0]}, {0, 1, 2, 3})
         self.assertEqual(slices[0], slices[1])
 
+    def test_links_within_a_node_are_those_of_the_ranks_that_share_it(self):
+        """Copies of two ranks: only sums and votes leave a node of two, and
+        nothing leaves a node of four. A sum over two nodes takes two latencies,
+        and steps wait for it."""
+        for ranks in (2, 4):
+            self.run_dir = self.folder / f"nodes_of_{ranks}"
+            job = self.start_ranks(4, *self.train(
+                "schedule.width=2", "model.link_latency_ms=300",
+                f"model.node_ranks={ranks}", "model.node_latency_ms=1",
+                "train.steps=2")).wait()
+            self.assert_codes(job, 4, 0)
+            lines = (self.run_dir / "metrics.jsonl").read_text().splitlines()
+            seconds = min(json.loads(line)["step_s"] for line in lines)
+            if ranks == 2:
+                self.assertGreater(seconds, 0.59)
+            else:
+                self.assertLess(seconds, 0.3)
+
     def test_where_results_go_is_the_business_of_rank_0(self):
         other = self.folder / "other"
         one = ("-n", 1)

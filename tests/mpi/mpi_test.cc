@@ -18,6 +18,7 @@
 #include "chimera/mpi/mpi_transport.h"
 #include "chimera/mpi/session.h"
 #include "tests/grid.h"
+#include "tests/mpi/test_ranks.h"
 #include "tests/training_cases.h"
 
 namespace {
@@ -62,37 +63,9 @@ using testing::expect_same_bits;
 using testing::Extras;
 using testing::Outcome;
 using testing::outcome_of;
+using testing::session;
 using testing::setup_of;
-
-const MpiSession* session = nullptr;  // set by main
-
-// A test that cannot go on ends its process, and so the job.
-class TestEnding final : public EndingHandler {
- public:
-  Cause cause_of_exception() override {
-    try {
-      throw;
-    } catch (const std::exception& error) {
-      return {.reason = error.what()};
-    }
-  }
-  void report(const Ending& ending) override {
-    std::cerr << "rank " << session->rank() << ": " << ending.reason
-              << " (rank " << ending.origin << ")\n";
-  }
-  [[noreturn]] void leave(FailureKind /*kind*/) override { _exit(1); }
-};
-
-std::unique_ptr<MpiTransport> transport_of(
-    const std::vector<std::vector<int>>& groups, const std::vector<int>& peers,
-    std::int64_t messages = MpiOptions::kFewMessages) {
-  static TestEnding ending;
-  return make_mpi_transport({.deadline = std::chrono::seconds(60),
-                             .groups = groups,
-                             .peers = peers,
-                             .messages = messages,
-                             .handler = ending});
-}
+using testing::transport_of;
 
 void expect_as_in_threads(const RunConfig& config) {
   const std::unique_ptr<RunSetup> setup = setup_of(config);
@@ -227,12 +200,5 @@ TEST(Mpi, MoreMessagesThanTags) {
 }  // namespace chimera
 
 int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  const chimera::MpiSession session;
-  chimera::session = &session;
-  if (session.rank() != 0) {
-    auto& listeners = testing::UnitTest::GetInstance()->listeners();
-    delete listeners.Release(listeners.default_result_printer());
-  }
-  return RUN_ALL_TESTS();
+  return chimera::testing::run_ranks(argc, argv);
 }

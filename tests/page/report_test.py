@@ -121,6 +121,28 @@ class ReportTest(unittest.TestCase):
         for word in ("checkpoint", "resumed", "new plan", "warning", "fault"):
             self.assertIn(word, legend)
 
+    def test_marks_of_one_step_do_not_hide_each_other(self):
+        run = runs.make_run(self.folder / "recovered")
+        (run / "events.jsonl").write_text("".join(
+            json.dumps({"step": 20, "kind": kind, "text": kind}) + "\n"
+            for kind in ("save", "fault", "resume")))
+        self.open(self.report("recovered", run))
+        places = self.browser.run("""new Promise((done) => {
+          const places = {};
+          drawMark = (context, kind, x) => { places[kind] = x; };
+          curveBoard.draw();
+          requestAnimationFrame(() => requestAnimationFrame(
+              () => done(places)));
+        })""")
+        self.assertLessEqual(places["fault"] + 10, places["resume"])
+        self.assertLessEqual(places["resume"] + 10, places["save"])
+
+    def test_small_differences_have_no_sign(self):
+        self.open(self.report("signs", runs.make_run(self.folder / "signs")))
+        texts = [self.browser.run(f"formatChange({share})")
+                 for share in (-0.004, 0.004, -0.02, 0.02)]
+        self.assertEqual(texts, [f"{n}\u00a0%" for n in ("0", "0", "-2", "+2")])
+
     def press(self, key):
         for kind in ("keyDown", "keyUp"):
             self.browser.call("Input.dispatchKeyEvent", type=kind, key=key)

@@ -210,11 +210,22 @@ class Lap:
         time.sleep(self.draw.uniform(0, 0.4))
         return True
 
+    def wait_for_a_checkpoint(self):
+        """Until saves succeed again: the fault before may have prevented some,
+        and the steps since the last one are counted."""
+        place, first = self.place, self.place.step_now()
+        self.wait(lambda: place.has_ended() or place.saved_step() > first,
+                  "no save succeeds although the fault is over")
+
     def hit(self, name, phase):
         place = self.place
+        names = name.split(" + ")
+        allowed = (kinds.SINCE_CHECKPOINT if len(names) > 1 else
+                   self.faults[name][2])
+        if allowed > 0:
+            self.wait_for_a_checkpoint()
         if not self.reach(phase) or place.has_ended():
             return
-        names = name.split(" + ")
         ranks = self.draw.sample(range(RANKS), 2)
         before, clock = place.step_now(), time.monotonic()
         heal = []
@@ -227,8 +238,6 @@ class Lap:
         label = f"{name} in {phase}"
         state, lost = self.recover(before, [each for each in heal if each])
         seconds = time.monotonic() - clock
-        allowed = (kinds.SINCE_CHECKPOINT if len(names) > 1 else
-                   self.faults[name][2])
         self.say(f"{label}, rank {ranks[0]}, step {before}: "
                  f"{state and state + ', '}{lost} steps lost, {seconds:.1f} s")
         self.table.note(label, bool(state), lost, seconds)

@@ -185,6 +185,12 @@ class World(runs.Runs):
     def is_recovering(self):
         return any((self.run_dir / "checkpoints/.recovery").glob("rank-*"))
 
+    def saved_step(self):
+        """The step of the newest complete checkpoint."""
+        folders = self.run_dir.glob("checkpoints/step-*")
+        return max((int(each.name[5:]) for each in folders
+                    if each.name[5:].isdigit()), default=0)
+
     def used_bytes(self):
         """Of the disk."""
         space = os.statvfs(self.disk)

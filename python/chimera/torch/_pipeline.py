@@ -62,7 +62,8 @@ class Pipeline:
         self.cut = model.cut
         self._names = model.names
         if not chosen.is_lowered:
-            chosen = chosen.lower(tied=bool(model.tied))
+            # Sums run beside compute, on threads of the process group.
+            chosen = chosen.lower(sync="eager", tied=bool(model.tied))
         self._lowered = chosen.to_json()
         self._layout = _runtime.layout(self._lowered)
         refuse_lowered(self._layout, bool(model.tied))
@@ -78,7 +79,9 @@ class Pipeline:
         else:
             self._share_weights()
             self._runner = self._connect(exact)
-        self._boundaries: dict[Any, list[Boundary]] = {}
+        # By shapes of x: for messages, and as the runtime keeps them.
+        self._boundaries: dict[Any, tuple[list[Boundary],
+                                          _runtime.Boundaries]] = {}
         self._failed: str | None = None
 
     # Training.
@@ -239,18 +242,19 @@ class Pipeline:
         self._refuse_failed()
         xs, ys = micro_batches(x, y, self.schedule.micros
                                * self.schedule.width)
-        boundaries = self._boundaries_for(xs[0])
+        boundaries, kept = self._boundaries_for(xs[0])
         micros = self.schedule.micros
         for number, rank in zip(self._mine, self._ranks):
             # First micro-batch of its copy.
             first = number // self.schedule.depth * micros
             rank.begin(xs[first:first + micros], ys[first:first + micros],
                        boundaries, 1 / len(xs))
-        loss = self._call(lambda: self._runner.run(self._ranks, boundaries,
+        loss = self._call(lambda: self._runner.run(self._ranks, kept,
                                                    training))
         return torch.tensor(loss)
 
-    def _boundaries_for(self, x: tuple[torch.Tensor, ...]) -> list[Boundary]:
+    def _boundaries_for(self, x: tuple[torch.Tensor, ...]
+                        ) -> tuple[list[Boundary], _runtime.Boundaries]:
         key = tuple((each.shape, each.dtype) for each in x)
         if key not in self._boundaries:
             first = {stage: rank for rank in reversed(range(
@@ -266,8 +270,8 @@ class Pipeline:
                     return found
                 return self._groups.broadcast(found, first[number])
 
-            self._boundaries[key] = determine(x, self.schedule.stages,
-                                              stage_of, share)
+            found = determine(x, self.schedule.stages, stage_of, share)
+            self._boundaries[key] = found, _runtime.Boundaries(found)
         return self._boundaries[key]
 
     def _call(self, call: Callable[[], Any]) -> Any:

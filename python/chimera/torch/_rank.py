@@ -9,7 +9,7 @@ from typing import Any, Callable, NamedTuple, Sequence
 import torch
 
 from chimera.torch._gradients import GradientBlock
-from chimera.torch._split import building
+from chimera.torch._split import Building
 
 
 Layer = Callable[..., Any]  # a module, or a function of tensors
@@ -74,16 +74,6 @@ class Stage:
         return tuple(inputs)
 
 
-class Graph:
-    """The tensors that a forward keeps for its backward."""
-
-    def __init__(self) -> None:
-        self.inputs: Tensors | None = None  # only if inputs are kept
-        self.random: torch.Tensor | None = None
-        self.leaves: list[torch.Tensor] = []
-        self.roots: list[torch.Tensor] = []
-
-
 class Rank:
     """All stages of one rank: of this process, or of one thread."""
 
@@ -104,42 +94,33 @@ class Rank:
         """Prepare a step: its micro-batches and the weight of each loss."""
         self._x, self._y = x, y
         self._boundaries = boundaries
-        self._share = share
+        self.share = share
         self._loss = 0.0
 
     # Methods called by the runtime.
 
-    def forward(self, stage: int, micro: int, inputs: Tensors | None, keep: str,
-                deferred: Any) -> tuple[list[torch.Tensor], Graph | None]:
-        if keep == "graph":
-            graph = Graph()
-            return self._build(stage, micro, inputs, graph, deferred), graph
-        graph = Graph()
-        if keep == "input":
-            graph.inputs, graph.random = inputs, torch.get_rng_state()
-        with torch.no_grad():
-            outputs = self._outputs(stage, micro, inputs)
-            return self._finish(stage, micro, outputs, graph), graph
+    def forward(self, stage: int, micro: int, inputs: Tensors | None,
+                deferred: Any, builds: bool) -> tuple[torch.Tensor, ...]:
+        """The outputs of a stage, or the loss of the last one. builds: autograd
+        records a graph for the backward."""
+        given = self._x[micro] if inputs is None else inputs
+        if not builds:
+            return self._finished(stage, micro, self.stages[stage].run(given))
+        with Building(deferred):
+            return self._finished(stage, micro, self.stages[stage].run(given))
 
-    def recompute(self, stage: int, micro: int, graph: Graph,
-                  deferred: Any) -> None:
-        inputs, graph.inputs = graph.inputs, None
+    def random_state(self) -> torch.Tensor:
+        return torch.get_rng_state()
+
+    def recompute(self, stage: int, micro: int, inputs: Tensors | None,
+                  deferred: Any, random: torch.Tensor
+                  ) -> tuple[torch.Tensor, ...]:
         loss = self._loss
         with torch.random.fork_rng(devices=[]):
-            torch.set_rng_state(graph.random)
-            self._build(stage, micro, inputs, graph, deferred)
+            torch.set_rng_state(random)
+            outputs = self.forward(stage, micro, inputs, deferred, True)
         self._loss = loss  # already counted
-
-    def backward(self, graph: Graph,
-                 gradients: list[torch.Tensor] | None) -> list[torch.Tensor]:
-        roots, graph.roots = graph.roots, []
-        if gradients is None:  # the stage ends with the loss
-            gradients = [torch.full_like(root, self._share) for root in roots]
-        if roots:
-            torch.autograd.backward(roots, gradients)
-        leaves, graph.leaves = graph.leaves, []
-        return [torch.zeros_like(leaf) if leaf.grad is None else leaf.grad
-                for leaf in leaves if leaf.requires_grad]
+        return outputs
 
     def gradient(self, group: int) -> torch.Tensor:
         return self.by_group[group].flat
@@ -148,38 +129,25 @@ class Rank:
         loss, self._loss = self._loss, 0.0
         return float(loss)
 
+    def refuse_shapes(self, stage: int,
+                      outputs: tuple[torch.Tensor, ...]) -> None:
+        layer = self.stages[stage].first + len(self.stages[stage].layers)
+        raise ValueError(
+            f"layer {layer - 1} returned {_listed(boundary_of(outputs))}, but "
+            f"{_listed(self._boundaries[stage])} when shapes were determined: "
+            "for one shape of x the shapes between stages must not change. Pad "
+            "them, or move the cut")
+
     # Helpers of the forward.
 
-    def _build(self, stage: int, micro: int, inputs: Tensors | None,
-               graph: Graph, deferred: Any) -> Tensors:
-        leaves = None
-        if inputs is not None:
-            specs = self._boundaries[stage - 1]
-            leaves = [each.detach().requires_grad_(spec.has_gradient)
-                      for each, spec in zip(inputs, specs)]
-            graph.leaves = leaves
-        with torch.enable_grad(), building(deferred):
-            outputs = self._outputs(stage, micro, leaves)
-            return self._finish(stage, micro, outputs, graph)
-
-    def _outputs(self, stage: int, micro: int,
-                 inputs: Tensors | None) -> tuple[torch.Tensor, ...]:
-        return self.stages[stage].run(self._x[micro] if inputs is None
-                                      else inputs)
-
-    def _finish(self, stage: int, micro: int, outputs: tuple[torch.Tensor, ...],
-                graph: Graph) -> list[torch.Tensor]:
-        """Record the loss, or return the tensors for the next stage."""
-        if stage == self._last:
-            loss = self._loss_of(micro, outputs)
-            self._loss = self._loss + loss.detach() * self._share
-            graph.roots = [loss] if loss.requires_grad else []
-            return []
-        self._check(stage, outputs)
-        graph.roots = [each for each, spec
-                       in zip(outputs, self._boundaries[stage])
-                       if spec.has_gradient]
-        return [each.detach() for each in outputs]
+    def _finished(self, stage: int, micro: int,
+                  outputs: tuple[torch.Tensor, ...]
+                  ) -> tuple[torch.Tensor, ...]:
+        if stage != self._last:
+            return outputs
+        loss = self._loss_of(micro, outputs)
+        self._loss = self._loss + loss.detach() * self.share
+        return (loss,)
 
     def _loss_of(self, micro: int,
                  outputs: tuple[torch.Tensor, ...]) -> torch.Tensor:
@@ -192,20 +160,6 @@ class Rank:
             raise TypeError(f"loss_fn returned {found}: it has to return a "
                             "tensor with one number, such as loss.mean()")
         return loss
-
-    def _check(self, stage: int, outputs: tuple[torch.Tensor, ...]) -> None:
-        expected = self._boundaries[stage]
-        same = len(outputs) == len(expected) and all(
-            each.shape == spec.shape and each.dtype == spec.dtype
-            for each, spec in zip(outputs, expected))
-        if not same:
-            layer = self.stages[stage].first + len(self.stages[stage].layers)
-            found = boundary_of(outputs)
-            raise ValueError(
-                f"layer {layer - 1} returned {_listed(found)}, but "
-                f"{_listed(expected)} when shapes were determined: for one "
-                "shape of x the shapes between stages must not change. Pad "
-                "them, or move the cut")
 
 
 def boundary_of(outputs: Sequence[torch.Tensor]) -> Boundary:

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 from chimera._error import refuse
 from chimera._schedule import Schedule, schedule as make_schedule
@@ -101,9 +101,15 @@ def micro_batches(x: Any, y: Any, count: int) -> tuple[list, list]:
             f"a multiple of {count} (micros x width)")
     size = sizes.pop() // count
 
-    def part(value: Any, at: int) -> Any:
-        return tree_map(lambda each: each[at * size:(at + 1) * size]
-                        if isinstance(each, torch.Tensor) else each, value)
+    return _parts(inputs, size, count), _parts(y, size, count)
 
-    return ([part(inputs, at) for at in range(count)],
-            [part(y, at) for at in range(count)])
+
+def _parts(value: Any, size: int, count: int) -> list[Any]:
+    """Every tensor of `value` split into `count` parts; the rest is in each."""
+    if isinstance(value, torch.Tensor):
+        return list(value.split(size))
+    leaves, tree = tree_flatten(value)
+    split = [_parts(leaf, size, count) if isinstance(leaf, torch.Tensor)
+             else [leaf] * count for leaf in leaves]
+    return [tree_unflatten(list(each), tree) for each in
+            (zip(*split) if split else [()] * count)]

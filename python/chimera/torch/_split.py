@@ -3,10 +3,9 @@ that of the weights when the schedule says so."""
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import types
-from typing import Any, Callable, Iterator
+from typing import Any, Callable
 
 import torch
 
@@ -21,14 +20,17 @@ class _State(threading.local):
 _state = _State()
 
 
-@contextlib.contextmanager
-def building(deferred: Any) -> Iterator[None]:
+class Building:
     """Modules called in this context leave their weight gradients to
     `deferred`; None: they are computed in the backward."""
-    _state.is_building, _state.deferred = True, deferred
-    try:
-        yield
-    finally:
+
+    def __init__(self, deferred: Any):
+        self._deferred = deferred
+
+    def __enter__(self) -> None:
+        _state.is_building, _state.deferred = True, self._deferred
+
+    def __exit__(self, *_: object) -> None:
         _state.is_building, _state.deferred = False, None
 
 

@@ -235,7 +235,7 @@ std::optional<double> JsonReader::real(const std::string& name) {
   if (!text) return std::nullopt;
   double value = 0;
   const char* end = text->data() + text->size();
-  const auto [stop, error] = std::from_chars(text->data(), end, value);
+  const auto [stop, error] = read_real(text->data(), end, value);
   if (error == std::errc() && stop == end && std::isfinite(value)) return value;
   const bool far = error == std::errc::result_out_of_range && stop == end;
   refuse(far ? codes_.range : codes_.type, name + " = " + shown(*text),
@@ -281,7 +281,7 @@ void JsonReader::skip_bare() {
   if (text == "NaN" || text == "Infinity" || text == "-Infinity") return;
   double value = 0;
   const auto [stop, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value);
+      read_real(text.data(), text.data() + text.size(), value);
   if (error != std::errc::invalid_argument &&
       stop == text.data() + text.size()) {
     return;

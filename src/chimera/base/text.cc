@@ -1,7 +1,10 @@
 #include "chimera/base/text.h"
 
 #include <algorithm>
-#include <charconv>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <version>
 
 namespace chimera {
 
@@ -41,6 +44,13 @@ std::optional<int> parse_int(std::string_view text) {
   return value;
 }
 
+#ifdef __cpp_lib_to_chars
+
+std::from_chars_result read_real(const char* first, const char* last,
+                                 double& value) {
+  return std::from_chars(first, last, value);
+}
+
 std::string number(double value) {
   // Twelve digits hide the rounding errors of sums of thirds and tenths.
   char buffer[64];
@@ -48,6 +58,39 @@ std::string number(double value) {
                                           std::chars_format::general, 12);
   return error == std::errc() ? std::string(buffer, end) : "?";
 }
+
+#else  // libc++ 13 (Debian's emscripten) lacks these: use the C library
+
+std::from_chars_result read_real(const char* first, const char* last,
+                                 double& value) {
+  // Unlike strtod, from_chars accepts no blank, plus sign or hexadecimal
+  // digits.
+  const std::string text(first, std::find_if(first, last, [](char c) {
+                           return c == 'x' || c == 'X';
+                         }));
+  const char* begin = text.c_str();
+  const bool is_signed = *begin == '-';
+  const char head = begin[is_signed ? 1 : 0];
+  if (head == '+' || head == ' ' || (head >= '\t' && head <= '\r')) {
+    return {first, std::errc::invalid_argument};
+  }
+  char* end = nullptr;
+  errno = 0;
+  const double read = std::strtod(begin, &end);
+  if (end == begin) return {first, std::errc::invalid_argument};
+  const char* stop = first + (end - begin);
+  if (errno == ERANGE) return {stop, std::errc::result_out_of_range};
+  value = read;
+  return {stop, std::errc()};
+}
+
+std::string number(double value) {
+  char buffer[64];
+  std::snprintf(buffer, sizeof buffer, "%.12g", value);
+  return buffer;
+}
+
+#endif
 
 std::string json_string(std::string_view text) {
   static const char* kHex = "0123456789abcdef";

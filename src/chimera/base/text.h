@@ -1,6 +1,7 @@
 // Small text helpers that more than one module needs.
 #pragma once
 
+#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,11 @@ namespace chimera {
 // The whole of `text` as a decimal int; nullopt if it is anything else or does
 // not fit.
 [[nodiscard]] std::optional<int> parse_int(std::string_view text);
+
+// The number that [first, last) begins with, read as std::from_chars does.
+// Works with standard libraries whose own from_chars reads whole numbers only.
+std::from_chars_result read_real(const char* first, const char* last,
+                                 double& value);
 
 // `value` in at most twelve digits, without trailing zeros: 36, 27.5, 1e+20.
 [[nodiscard]] std::string number(double value);

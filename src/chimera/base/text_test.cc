@@ -21,6 +21,21 @@ TEST(Text, ParsesOnlyWholeInts) {
   EXPECT_FALSE(parse_int("99999999999"));
 }
 
+TEST(Text, ReadsTheNumberInFront) {
+  const auto read = [](std::string_view text) {
+    double value = -1;
+    const auto [stop, error] =
+        read_real(text.data(), text.data() + text.size(), value);
+    return std::pair(error == std::errc() ? value : -1, stop - text.data());
+  };
+  EXPECT_EQ(read("2.5e1GB"), std::pair(25.0, std::ptrdiff_t{5}));
+  EXPECT_EQ(read("0x10"), std::pair(0.0, std::ptrdiff_t{1}));
+  for (const char* text : {"", " 1", "+1", "-+1", "x"}) {
+    EXPECT_EQ(read(text), std::pair(-1.0, std::ptrdiff_t{0})) << text;
+  }
+  EXPECT_EQ(read("1e999"), std::pair(-1.0, std::ptrdiff_t{5}));
+}
+
 TEST(Text, NumbersAreShortAndFreeOfRoundingDust) {
   EXPECT_EQ(number(36), "36");
   EXPECT_EQ(number(27.5), "27.5");

@@ -1,6 +1,8 @@
 #include "chimera/c10d/c10d_transport.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/Event.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
 #include <cstring>
@@ -89,6 +91,12 @@ class C10dTransport final : public Transport {
   [[nodiscard]] Line line_between(const Edge& edge) const;
   [[nodiscard]] at::Tensor tensor_of(std::span<std::byte> bytes) const;
   [[nodiscard]] Lane& lane_of(const Edge& edge);
+  [[nodiscard]] std::unique_ptr<Lane> make_lane() const {
+    return std::make_unique<Lane>(options_.device);
+  }
+  [[nodiscard]] c10::Stream stream_of_thread() const;
+  // The end of what this thread has queued on the device; null on the CPU.
+  [[nodiscard]] std::shared_ptr<c10::Event> end_of_work() const;
 
   // Calls `start` and returns its work; marks `line` broken and returns null if
   // it throws. Whoever waits on the line then sees that it is broken.
@@ -129,12 +137,14 @@ class C10dTransport final : public Transport {
 };
 
 C10dTransport::C10dTransport(C10dOptions options)
-    : options_(std::move(options)) {
+    : options_(std::move(options)),
+      sends_(options_.device),
+      votes_(options_.device) {
   for (const auto& [edge, group] : options_.edges) {
-    if (edge.second == rank()) receives_[edge] = std::make_unique<Lane>();
+    if (edge.second == rank()) receives_[edge] = make_lane();
   }
   for (const ProcessGroupPtr& group : options_.sums) {
-    sums_.push_back(group ? std::make_unique<Lane>() : nullptr);
+    sums_.push_back(group ? make_lane() : nullptr);
   }
   connect();
   heart_ = std::make_unique<Heartbeat>(Heartbeat::Options{
@@ -188,8 +198,20 @@ at::Tensor C10dTransport::tensor_of(std::span<std::byte> bytes) const {
 Lane& C10dTransport::lane_of(const Edge& edge) {
   const std::lock_guard lock(mutex_);
   std::unique_ptr<Lane>& lane = receives_[edge];
-  if (!lane) lane = std::make_unique<Lane>();
+  if (!lane) lane = make_lane();
   return *lane;
+}
+
+c10::Stream C10dTransport::stream_of_thread() const {
+  return c10::impl::VirtualGuardImpl(options_.device.type())
+      .getStream(options_.device);
+}
+
+std::shared_ptr<c10::Event> C10dTransport::end_of_work() const {
+  if (options_.device.is_cpu()) return nullptr;
+  auto event = std::make_shared<c10::Event>(options_.device.type());
+  event->record(stream_of_thread());
+  return event;
 }
 
 bool C10dTransport::is_broken(int line) {
@@ -217,6 +239,8 @@ bool C10dTransport::finish(Lane& lane, const WorkPtr& work, int line) {
   bool done = false;
   try {
     done = work->wait(deadline_ms());
+    // Backends of devices only put this thread's stream behind their work.
+    lane.wait_for_device();
   } catch (const std::exception&) {  // lost connection or deadline
     note_broken(line);
   }
@@ -243,6 +267,8 @@ void C10dTransport::post_receive(const MessageId& id, int from,
 
 void C10dTransport::send(const MessageId& /*id*/, int to, PayloadPtr payload) {
   const Line line = line_between({rank(), to});
+  // The backend sends straight from the payload's memory, so it is kept until
+  // then.
   const std::shared_ptr<Payload> kept = std::move(payload);
   std::vector<at::Tensor> tensors{tensor_of(kept->bytes())};
   const WorkPtr work =
@@ -360,18 +386,19 @@ void C10dTransport::start_collective(const CollectiveId& id,
     works.push_back(begin(line, [&] { return start_whole_sum(sum); }));
   }
   Lane& lane = *sums_[id.group];
-  lane.push(
-      [this, &lane, id, is_sum, sum, works, line, started = Clock::now()] {
-        bool done = true;
-        for (const WorkPtr& work : works) {
-          done = done && finish(lane, work, line);
-        }
-        if (is_sum && options_.exact)
-          done = done && add_by_tree(lane, sum, line);
-        if (!done) return;
-        if (is_sum && sum.buffer.only_shard) keep_own_shard(sum);
-        mailbox_.put_collective(id, {started, Clock::now()});
-      });
+  lane.push([this, &lane, id, is_sum, sum, works, line, ready = end_of_work(),
+             started = Clock::now()] {
+    bool done = true;
+    if (ready) ready->block(stream_of_thread());
+    for (const WorkPtr& work : works) {
+      done = done && finish(lane, work, line);
+    }
+    if (is_sum && options_.exact) done = done && add_by_tree(lane, sum, line);
+    if (!done) return;
+    if (is_sum && sum.buffer.only_shard) keep_own_shard(sum);
+    lane.wait_for_device();
+    mailbox_.put_collective(id, {started, Clock::now()});
+  });
 }
 
 // The rank that the others wait for: one whose heartbeat has stopped, or else
@@ -413,6 +440,9 @@ Span C10dTransport::wait_collective(const CollectiveId& id) {
 }
 
 void C10dTransport::start_vote(const VoteId& id, const Ballot& ballot) {
+  // All ballots are gathered and merged here, by the tree of all transports: a
+  // backend's all-reduce knows neither that order nor the minimum that one
+  // field needs.
   static_assert(sizeof(Ballot) == 8 * sizeof(double));
   constexpr std::int64_t kNumbers = sizeof(Ballot) / sizeof(double);
   const at::Tensor mine = at::empty({kNumbers}, at::kDouble);

@@ -1,5 +1,7 @@
 #include "chimera/c10d/lane.h"
 
+#include <c10/core/impl/VirtualGuardImpl.h>
+
 #include <exception>
 #include <utility>
 
@@ -52,7 +54,18 @@ void Lane::wait_idle() {
   changed_.wait(lock, [this] { return jobs_.empty() && !is_busy_; });
 }
 
+void Lane::wait_for_device() const {
+  if (device_.is_cpu()) return;
+  const c10::impl::VirtualGuardImpl guard(device_.type());
+  guard.synchronizeStream(guard.getStream(device_));
+}
+
 void Lane::run() {
+  if (!device_.is_cpu()) {
+    const c10::impl::VirtualGuardImpl guard(device_.type());
+    guard.setDevice(device_);
+    guard.exchangeStream(guard.getStreamFromGlobalPool(device_));
+  }
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return is_ending_ || !jobs_.empty(); });

@@ -2,6 +2,8 @@
 // process group, so that the worker's thread does not have to.
 #pragma once
 
+#include <c10/core/Device.h>
+
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -14,7 +16,9 @@ class Lane {
  public:
   using Job = std::function<void()>;
 
-  Lane() : thread_([this] { run(); }) {}
+  // Jobs have a stream of their own on `device`.
+  explicit Lane(c10::Device device)
+      : device_(device), thread_([this] { run(); }) {}
   // Finishes the running job, cancelled if possible; drops all others.
   ~Lane();
   Lane(const Lane&) = delete;
@@ -29,6 +33,10 @@ class Lane {
   [[nodiscard]] bool begin_wait(std::function<void()> cancel);
   void end_wait();
 
+  // Called by the running job: waits until the device has done what the job has
+  // queued on its stream. Does nothing on the CPU.
+  void wait_for_device() const;
+
   // Cancels the current wait and drops all jobs, present and future. Callable
   // from any thread.
   void cancel() noexcept;
@@ -38,6 +46,7 @@ class Lane {
  private:
   void run();
 
+  c10::Device device_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Job> jobs_;          // guarded by mutex_, like all below

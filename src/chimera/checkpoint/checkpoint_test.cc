@@ -140,7 +140,7 @@ class CheckpointTest : public testing::Test {
 TEST_F(CheckpointTest, WeightsThatAreNotNumbersAreNotSaved) {
   EXPECT_EQ(save(3).error, "");
   state_.mean_low[0] = std::numeric_limits<float>::infinity();
-  EXPECT_EQ(save(4).error, "");  // of an optimizer it may pass
+  EXPECT_EQ(save(4).error, "");  // an optimizer's state may
   state_.weights[5] = std::numeric_limits<float>::quiet_NaN();
   EXPECT_THAT(save(5).error, HasSubstr("weights are not numbers: w"));
   EXPECT_THAT(steps(), ElementsAre(4, 3));
@@ -184,6 +184,25 @@ TEST_F(CheckpointTest, TheCopyIsTakenAtOnce) {
   ASSERT_TRUE(opened);
   EXPECT_EQ(read(*opened, "weights", "w", 1000),
             std::vector<float>(1000, 1.0F));
+}
+
+// The thread that makes memory would write into the copy.
+TEST_F(CheckpointTest, ASaveStartsWhileItsMemoryIsBeingMade) {
+  std::vector<float> numbers(1 << 22, 1.0F);
+  const std::size_t bytes = numbers.size() * sizeof(float);
+  int step = 0;
+  for (const std::size_t prepared : {bytes, bytes / 2}) {
+    Saver saver({.run_dir = run_dir_, .rank = 0, .ranks = 1, .keep = 1});
+    saver.prepare(prepared);
+    saver.start({.step = ++step},
+                {SmallState::piece("weights", "w", {1 << 22}, 0, numbers)});
+    EXPECT_EQ(saver.wait_part(), Saver::Part::kWritten);
+    saver.settle(true);
+    const Result<Checkpoint> opened =
+        Checkpoint::open(saver.result(/*wait=*/true)->path);
+    ASSERT_TRUE(opened);
+    EXPECT_EQ(read(*opened, "weights", "w", numbers.size()), numbers);
+  }
 }
 
 // The part's file is a pipe, so nothing is written until somebody reads.

@@ -125,6 +125,7 @@ void write_part(const PartOrder& order, const std::vector<StatePiece>& pieces) {
   Manifest part = order.head;
   std::vector<TensorView> views;
   for (const StatePiece& piece : pieces) {
+    if (piece.copy) piece.copy->wait();
     ManifestTensor tensor = tensor_of(piece);
     check_finite(piece);
     views.push_back({.name = key_of(tensor), .data = bytes_in(piece)});
@@ -138,7 +139,7 @@ void write_part(const PartOrder& order, const std::vector<StatePiece>& pieces) {
   }
   const std::string path = order.folder + "/" + data_name(order.rank);
   write_safetensors(path, views, {{"format", "pt"}});
-  // Read back, because the manifest also has the hash of the file's header.
+  // The file is opened again for its header, whose hash the manifest has too.
   const Result<SafetensorsFile> written = SafetensorsFile::open(path);
   if (!written) throw IoError(to_string(written.errors().front()));
   part.files = {{.name = data_name(order.rank),

@@ -45,9 +45,10 @@ SurvivorReport from_text(const std::string& text) {
 
 constexpr const char* kLostToo = "lost too";
 
-// Changes the time of a rank's report again and again during its lifetime: the
-// sign of life that the others look for. Not for a rank that waits itself:
-// survivors that wait for a dead one would keep each other waiting.
+// During its lifetime, renews the time of a rank's report again and again: the
+// sign of life that the others look for. A rank that only waits gives none,
+// since survivors that wait for a dead one would otherwise keep each other
+// waiting.
 class SignOfLife {
  public:
   SignOfLife(const std::string& file, std::chrono::duration<double> patience)
@@ -163,6 +164,8 @@ std::string Recovery::save(const Manifest& head,
     const SignOfLife writing(file_of(options_.rank), options_.patience);
     write_part({.folder = folder, .rank = options_.rank, .head = head}, pieces);
   }
+  // The first survivor commits once all parts are there. The others wait for
+  // the finished checkpoint.
   const bool commits = options_.rank == options_.survivors.front();
   const auto are_all_written = [&] {
     return std::all_of(options_.survivors.begin(), options_.survivors.end(),

@@ -25,11 +25,38 @@ void step_back() {
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice);
 }
 
+// Writes to every page of new memory.
+void touch(const std::stop_token& stop, std::byte* memory, std::size_t bytes) {
+  constexpr std::size_t kPage = 4096;
+  for (std::size_t at = 0; at < bytes && !stop.stop_requested(); at += kPage) {
+    memory[at] = std::byte{0};
+  }
+}
+
 bool is_ready(const auto& future) {
   return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
 }
 
 }  // namespace
+
+void Saver::prepare(std::size_t bytes) {
+  try {
+    make_memory(bytes);
+  } catch (const std::bad_alloc&) {
+    return;  // the save will fail and say so
+  }
+  toucher_ = std::jthread([this](const std::stop_token& stop) {
+    step_back();
+    touch(stop, memory_.get(), capacity_);
+  });
+}
+
+void Saver::make_memory(std::size_t bytes) {
+  memory_.reset();
+  capacity_ = 0;
+  memory_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  capacity_ = bytes;
+}
 
 void Saver::start(const Manifest& head, const std::vector<StatePiece>& pieces) {
   CHIMERA_CHECK(!open_, "the save before has not been settled");
@@ -52,6 +79,7 @@ void Saver::start(const Manifest& head, const std::vector<StatePiece>& pieces) {
     step_back();
     try {
       write_part(order, copied_);
+      copied_.clear();  // pinned memory is scarce
       return "";
     } catch (const std::exception& error) {
       return error.what();
@@ -59,21 +87,24 @@ void Saver::start(const Manifest& head, const std::vector<StatePiece>& pieces) {
   });
 }
 
+// Copies the pieces that are views. Those of a device are copies already, which
+// write_part waits for.
 void Saver::copy(const std::vector<StatePiece>& pieces) {
-  const auto bytes = static_cast<std::size_t>(bytes_of(pieces));
-  if (bytes > capacity_) {
-    memory_.reset();
-    capacity_ = 0;
-    memory_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
-    capacity_ = bytes;
+  std::size_t bytes = 0;
+  for (const StatePiece& piece : pieces) {
+    if (!piece.copy) bytes += piece.numbers.bytes();
   }
+  // The thread that touches the memory would write zeros into the copy.
+  toucher_.request_stop();
+  if (toucher_.joinable()) toucher_.join();
+  if (bytes > capacity_) make_memory(bytes);
   copied_ = pieces;
   std::byte* at = memory_.get();
   for (StatePiece& piece : copied_) {
+    if (piece.copy) continue;
     const std::size_t size = piece.numbers.bytes();
     std::memcpy(at, piece.numbers.data, size);
     piece.numbers.data = at;
-    piece.owner.reset();
     at += size;
   }
 }
@@ -93,6 +124,7 @@ Saver::Part Saver::wait_part() {
 void Saver::settle(bool all_written) {
   CHIMERA_CHECK(part_ == Part::kWritten || part_ == Part::kFailed,
                 "a save is settled while this rank still writes");
+  // The commit takes the save over, so that training may open the next one.
   OpenSave save = std::move(*open_);
   open_.reset();
   if (options_.rank == 0) {

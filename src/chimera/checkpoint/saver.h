@@ -2,6 +2,7 @@
 // copied. One object per rank, used by that rank's thread. All ranks call these
 // functions at the same steps:
 //
+//   prepare()  memory for the copy is made in the background
 //   start()    the rank's share is copied, and its thread begins to write
 //   part()     tells how far it is; the rank adds this to its next votes
 //   settle()   once all parts are written: rank 0's thread commits
@@ -13,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "chimera/checkpoint/parts.h"
@@ -50,6 +52,11 @@ class Saver {
 
   enum class Part { kIdle, kWriting, kWritten, kFailed };
 
+  // Begins to make memory for copies of `bytes`. New memory is slow when it is
+  // first written, so the first save would take many times as long as later
+  // ones. A save that starts before it is ready takes what there is. REQUIRES:
+  // called before start().
+  void prepare(std::size_t bytes);
   // REQUIRES: no save is open.
   void start(const Manifest& head, const std::vector<StatePiece>& pieces);
   // A save is open from start() until settle().
@@ -66,6 +73,7 @@ class Saver {
   [[nodiscard]] std::optional<SaveResult> result(bool wait);
 
  private:
+  void make_memory(std::size_t bytes);
   void copy(const std::vector<StatePiece>& pieces);
   [[nodiscard]] SaveResult commit(const OpenSave& save) const;
 
@@ -76,8 +84,9 @@ class Saver {
   std::unique_ptr<std::byte[]> memory_;
   std::size_t capacity_ = 0;
   std::vector<StatePiece> copied_;
-  // Declared last, so destroyed first: if a worker fails during a save, their
-  // threads still use the members above, and their destructors wait for them.
+  // Declared last, so destroyed first: if a worker fails, their threads still
+  // use the members above, and their destructors wait for them.
+  std::jthread toucher_;
   std::future<SaveResult> commit_;
   std::optional<OpenSave> open_;
 };

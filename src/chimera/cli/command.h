@@ -43,7 +43,8 @@ class Command {
                   const std::string& help, const std::string& type);
   void add_switch(const std::string& names, bool& value,
                   const std::string& help, const std::string& group = "");
-  // A switch that one of `choices` may follow; without, it is the first.
+  // Adds a switch that may be followed by one of `choices`; by itself it means
+  // the first of them.
   void add_choice(const std::string& name, std::string& value,
                   const std::vector<std::string>& choices,
                   const std::string& help, const std::string& group);

@@ -9,16 +9,19 @@
 #include "chimera/schedule/costs.h"
 #include "chimera/schedule/lower.h"
 #include "chimera/schedule/scheme.h"
+#include "chimera/search/search_order.h"
 
 namespace chimera {
 
 // Flags as typed; empty = not given. A schedule comes either from a scheme and
 // its flags or from a file.
 struct ScheduleFlags {
-  std::string scheme, depth, micros, pipes, scale, chunks, shape, cap, width,
-      sync, effort, recompute;
+  std::string scheme, depth, micros, pipes, scale, chunks, shape, cap, omega,
+      width, sync, effort, recompute;
   bool tied = false;
   std::string file;
+  // A profile tells bytes, so that --cap may be a size.
+  bool knows_bytes = false;
 
   void add_to(Command& command);
   // True if a scheme or a flag of its layout was given.
@@ -45,7 +48,12 @@ struct ScheduleRequest {
   ScheduleSpec spec;
   LowerOptions lowering;
   std::optional<double> cap;
+  std::optional<double> cap_bytes;  // instead of `cap`
+  // StageCosts::omega of all stages; empty: that of the costs.
+  std::optional<double> omega;
   double effort = 1;  // of the search, as in SearchOptions
+  double jitter = 0;  // as in SearchOptions
+  OnProgress on_progress = {};
 };
 
 [[nodiscard]] ScheduleRequest read_request(const ScheduleFlags& flags,
@@ -70,6 +78,10 @@ using CostsOf = std::function<Costs(const Schedule& schedule)>;
 // layout are mistakes.
 [[nodiscard]] ScheduleRequest read_file_request(const ScheduleFlags& flags,
                                                 Values& values);
+
+// Reads --omega as typed.
+[[nodiscard]] std::optional<double> read_omega(const std::string& text,
+                                               Values& values);
 
 // Reads and proves the schedule in `flags.file`, or returns all its errors.
 [[nodiscard]] Result<Schedule> read_schedule_file(const ScheduleFlags& flags);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "chimera/base/text.h"
-#include "chimera/cli/model_flags.h"
 #include "chimera/config/presets.h"
 #include "chimera/plan/forecast.h"
 #include "chimera/plan/model_layers.h"
@@ -25,9 +24,7 @@ void MachineFlags::add_to(Command& command) {
          "on this machine: a profile.toml, or p100 (default), v100, rtx3090, "
          "a100, h100",
          "PROFILE");
-  option("--ranks-per-node", ranks_per_node,
-         "ranks that share a node, if the profile has [node] (default: its)",
-         "K");
+  nodes.add_to(command, "Machine");
   option("--micro-batch", micro_batch,
          "samples of a micro-batch (default: the run.toml's, else 1)", "B");
   option("--buckets", buckets,
@@ -38,14 +35,14 @@ void MachineFlags::add_to(Command& command) {
 
 bool MachineFlags::any_given() const {
   return !model.empty() || !profile.empty() || !micro_batch.empty() ||
-         !buckets.empty() || !ranks_per_node.empty();
+         !buckets.empty() || nodes.any_given();
 }
 
 Machine::Machine(const MachineFlags& flags, Values& values)
-    : config_(read_model(flags.model, values)),
-      profile_(read_profile(flags.profile, values)),
+    : config_(model_flag(flags.model, values)),
+      profile_(profile_flag(flags.profile, values)),
       is_preset_(find_preset(flags.model).has_value()) {
-  set_ranks_per_node(flags.ranks_per_node, profile_, values);
+  flags.nodes.set(profile_, values);
   const std::optional<int> given =
       values.integer("--micro-batch", flags.micro_batch);
   micro_batch_ = given.value_or(config_.schedule.micro_batch.value_or(1));

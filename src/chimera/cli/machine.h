@@ -8,6 +8,7 @@
 
 #include "chimera/base/result.h"
 #include "chimera/cli/flags.h"
+#include "chimera/cli/model_flags.h"
 #include "chimera/config/run_config.h"
 #include "chimera/console/values.h"
 #include "chimera/plan/profile.h"
@@ -18,7 +19,8 @@ namespace chimera {
 
 // Flags as typed; empty = not given.
 struct MachineFlags {
-  std::string model, profile, micro_batch, buckets, ranks_per_node;
+  std::string model, profile, micro_batch, buckets;
+  NodeFlags nodes;
 
   void add_to(Command& command);
   [[nodiscard]] bool any_given() const;
@@ -43,6 +45,8 @@ class Machine {
   [[nodiscard]] std::vector<double> peak_bytes(const Schedule& lowered) const;
   // Memory of one worker by the profile; 0 = unknown.
   [[nodiscard]] double memory_bytes() const { return profile_.memory_bytes; }
+  // Counts this share of an activation between I and W, not the profile's.
+  void count_omega(double omega) { profile_.omega = omega; }
   // Sets the shared cores and their contention, if the profile has them.
   void describe_host(SimulateOptions& options) const;
 
@@ -51,8 +55,8 @@ class Machine {
     return config_.model.kind == ModelKind::kEmulated;
   }
   [[nodiscard]] bool is_tied() const;
-  // The configuration, with a preset cut as `plan` cuts it: a run.toml without
-  // a cut is cut as `train` does, but no run stands behind a preset.
+  // The configuration. Without a cut, a run.toml is left to be cut as `train`
+  // does; a preset, behind which there is no run, is cut as `plan` does.
   [[nodiscard]] RunConfig cut_for(const Schedule& schedule) const;
 
   RunConfig config_;

@@ -4,24 +4,32 @@
 
 #include <string>
 
+#include "chimera/cli/command.h"
 #include "chimera/config/run_config.h"
 #include "chimera/console/values.h"
 #include "chimera/plan/profile.h"
 
 namespace chimera {
 
-inline constexpr const char* kDefaultProfile = "p100";
+// Reads --model: a run.toml or a preset. Records mistakes in `values` and
+// returns a legal stand-in in that case.
+[[nodiscard]] RunConfig model_flag(const std::string& name, Values& values);
 
-// Reads a run.toml or a preset. Records mistakes in `values` and returns a
-// legal stand-in in that case.
-[[nodiscard]] RunConfig read_model(const std::string& name, Values& values);
+// The same for --profile: a profile.toml or a built-in profile; empty: the
+// default one.
+[[nodiscard]] Profile profile_flag(const std::string& name, Values& values);
 
-// The same for a profile.toml or a built-in profile; empty: kDefaultProfile.
-[[nodiscard]] Profile read_profile(const std::string& name, Values& values);
+// Flags that say which ranks share a node. Empty: as the profile says, in a
+// row.
+struct NodeFlags {
+  std::string ranks, distribution;
 
-// Sets the ranks per node from --ranks-per-node as typed; empty: leaves them.
-// Refuses it if the profile has no links within a node (E606).
-void set_ranks_per_node(const std::string& text, Profile& profile,
-                        Values& values);
+  void add_to(Command& command, const std::string& heading = "");
+  [[nodiscard]] bool any_given() const {
+    return !ranks.empty() || !distribution.empty();
+  }
+  // Refuses what is given for a profile without links within a node (E606).
+  void set(Profile& profile, Values& values) const;
+};
 
 }  // namespace chimera

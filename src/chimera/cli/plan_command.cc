@@ -9,13 +9,14 @@
 #include "chimera/base/text.h"
 #include "chimera/cli/commands.h"
 #include "chimera/cli/model_flags.h"
-#include "chimera/cli/plan_text.h"
 #include "chimera/config/parse.h"
 #include "chimera/config/paths.h"
 #include "chimera/config/print.h"
 #include "chimera/console/console.h"
 #include "chimera/plan/builtin_profiles.h"
 #include "chimera/plan/layer_costs.h"
+#include "chimera/plan/plan_inputs.h"
+#include "chimera/plan/plan_text.h"
 #include "chimera/plan/planner.h"
 #include "chimera/schedule/forms.h"
 
@@ -25,7 +26,8 @@ namespace {
 // Flags as typed; empty = not given.
 struct PlanCommand {
   std::string model, workers, batch, memory, profile, model_of, schemes,
-      precision, ranks_per_node, format, output;
+      precision, format, output;
+  NodeFlags nodes;
 
   int run(Values& values) const;
   [[nodiscard]] double read_memory(const Profile& machine,
@@ -122,7 +124,7 @@ void PlanCommand::write_run(const RunConfig& config, const Plan& plan) const {
 }
 
 int PlanCommand::run(Values& values) const {
-  const RunConfig config = read_model(model, values);
+  const RunConfig config = model_flag(model, values);
   if (config.model.kind == ModelKind::kEmulated) {
     values.refuse({.code = "E604",
                    .where = model,
@@ -133,8 +135,8 @@ int PlanCommand::run(Values& values) const {
   }
   PlanRequest request;
   request.model = shape_of(config.model);
-  request.profile = read_profile(profile, values);
-  set_ranks_per_node(ranks_per_node, request.profile, values);
+  request.profile = profile_flag(profile, values);
+  nodes.set(request.profile, values);
   request.workers = count("--workers", workers, values);
   request.batch = count("--batch", batch, values);
   request.memory_bytes = read_memory(request.profile, values);
@@ -195,7 +197,7 @@ void add_plan_command(Command& program) {
       "a profile.toml, or p100 (default), v100, rtx3090, a100, h100",
       "PROFILE");
   command.add_value("--model-of", self->model_of,
-                    "the cost model: simulate (default), or paper, its formula",
+                    "the cost model: simulate (default), or paper (a formula)",
                     "MODEL");
   command.add_value(
       "--schemes", self->schemes,
@@ -203,10 +205,7 @@ void add_plan_command(Command& program) {
       "LIST");
   command.add_value("--precision", self->precision,
                     "float32, bf16 (default: that of the run.toml)", "P");
-  command.add_value(
-      "--ranks-per-node", self->ranks_per_node,
-      "workers that share a node, if the profile has [node] (default: its)",
-      "K");
+  self->nodes.add_to(command);
   command.add_value("--format", self->format, "text (default), json", "FORMAT");
   command.add_value(
       "-o,--output", self->output,

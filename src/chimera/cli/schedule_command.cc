@@ -76,7 +76,8 @@ int ScheduleCommand::run(Values& values) {
   const ScheduleRequest request = flags.file.empty()
                                       ? read_request(flags, values)
                                       : read_file_request(flags, values);
-  const UniformTimes uniform = times.read(values);
+  UniformTimes uniform = times.read(values);
+  uniform.omega = request.omega.value_or(1);
   const std::string& as = kFormats[values.format(format, output, kFormats)];
   if (!values.errors().empty()) return print_errors(values.errors());
   const Result<std::string> text = render(request, uniform, as);

@@ -17,6 +17,7 @@
 #include "chimera/console/console.h"
 #include "chimera/plan/paper_model.h"
 #include "chimera/schedule/forms.h"
+#include "chimera/schedule/held.h"
 #include "chimera/schedule/validate.h"
 #include "chimera/simulate/simulate.h"
 #include "chimera/trace/chrome.h"
@@ -48,7 +49,7 @@ struct SimulateCommand {
     return flags.file.empty() && !flags.any_given() && !machine.model.empty();
   }
   [[nodiscard]] SimulateOptions read_options(Values& values) const;
-  // Reads --jitter and --seed, which go before what a profile says.
+  // Reads --jitter and --seed, which override the profile.
   void read_noise(Values& values, SimulateOptions& options) const;
 };
 
@@ -57,9 +58,34 @@ std::optional<double> paper_step(const ScheduleRequest& request,
                                  const Costs& costs) {
   if (!path_counts(request.spec)) return std::nullopt;
   return paper_time(request.spec, costs,
-                    {.recompute = request.lowering.recompute,
+                    {.recompute = bool{request.lowering.recompute},
                      .sync = request.lowering.sync})
       .total();
+}
+
+// Plays enough steps for the mean of their periods to tell something.
+double period_with_noise(const Schedule& schedule, const Costs& costs,
+                         SimulateOptions options) {
+  constexpr int kEnough = 12;
+  options.steps = std::max(options.steps, kEnough);
+  return expected_period(schedule, costs, options);
+}
+
+// The workers that hold more bytes of activations than the cap.
+Diagnostics above_cap(const Schedule& schedule, const Costs& costs,
+                      double cap) {
+  Diagnostics errors;
+  const std::vector<double> held = peak_held_bytes(schedule, costs);
+  for (size_t worker = 0; worker < held.size(); ++worker) {
+    if (held[worker] <= cap) continue;
+    errors.push_back(
+        {.code = "E320",
+         .where = fmt::format("worker {}", worker),
+         .found = fmt::format("holds {:.1f} MB of activations, the cap is "
+                              "{:.1f} MB",
+                              held[worker] / 1e6, cap / 1e6)});
+  }
+  return errors;
 }
 
 // `limit`: memory of a worker by the profile; 0 = unknown.
@@ -141,6 +167,10 @@ Result<MadeSchedule> SimulateCommand::make(const ScheduleRequest& request,
       Diagnostics errors = on->refuse(start);
       if (!errors.empty()) return errors;
       asked.lowering.tied |= on->ties(start);
+      if (request.cap_bytes) {
+        errors = check_cap_bytes(start, costs_of(start), *request.cap_bytes);
+        if (!errors.empty()) return errors;
+      }
     }
     return make_requested(asked, costs_of, num_steps);
   }
@@ -149,6 +179,9 @@ Result<MadeSchedule> SimulateCommand::make(const ScheduleRequest& request,
   if (!read) return read.errors();
   if (on != nullptr) {
     Diagnostics errors = on->refuse(*read);
+    if (errors.empty() && request.cap_bytes) {
+      errors = check_cap_bytes(*read, costs_of(*read), *request.cap_bytes);
+    }
     if (!errors.empty()) return errors;
   }
   return MadeSchedule{*read, costs_of(*read), request.cap};
@@ -156,6 +189,7 @@ Result<MadeSchedule> SimulateCommand::make(const ScheduleRequest& request,
 
 int SimulateCommand::run(Values& values) {
   flags = flags.with_file();
+  flags.knows_bytes = machine.any_given();
   ScheduleRequest request = takes_models_schedule() ? ScheduleRequest{}
                             : flags.file.empty()
                                 ? read_request(flags, values)
@@ -176,18 +210,24 @@ int SimulateCommand::run(Values& values) {
   }
   if (!values.errors().empty()) return print_errors(values.errors());
 
+  if (on) {
+    on->describe_host(options);
+    if (request.omega) on->count_omega(*request.omega);
+    read_noise(values, options);
+  }
+  request.jitter = options.jitter;
   const CostsOf costs_of = [&](const Schedule& schedule) {
-    return on ? on->costs(schedule) : uniform_costs(schedule, uniform);
+    Costs costs = on ? on->costs(schedule) : uniform_costs(schedule, uniform);
+    if (request.omega) {
+      set_omegas(costs, std::vector(costs.stages.size(), *request.omega));
+    }
+    return costs;
   };
   const Result<MadeSchedule> result =
       make(request, costs_of, on ? &*on : nullptr, options.steps);
   if (!result) return print_errors(result.errors());
   const MadeSchedule& made = *result;
-  if (on) {
-    on->describe_host(options);
-    read_noise(values, options);
-    request.lowering.tied |= on->ties(made.schedule);
-  }
+  if (on) request.lowering.tied |= on->ties(made.schedule);
   // More events than this would take gigabytes.
   constexpr double kMostEvents = 5e7;
   const double events =
@@ -199,10 +239,19 @@ int SimulateCommand::run(Values& values) {
                           .hint = "use fewer --steps"}});
   }
   // A run has no profile, so it lowers with unit costs; so does this.
+  Costs lowering = made.costs;
+  if (on) {
+    lowering = uniform_costs(made.schedule, {});
+    set_omegas(lowering, omegas(made.costs));
+  }
   const Result<Schedule> schedule =
-      lower_requested(made.schedule, request,
-                      on ? uniform_costs(made.schedule, {}) : made.costs);
+      lower_requested(made.schedule, request, lowering);
   if (!schedule) return print_errors(schedule.errors());
+  if (request.cap_bytes) {
+    const Diagnostics errors =
+        above_cap(*schedule, made.costs, *request.cap_bytes);
+    if (!errors.empty()) return print_errors(errors);
+  }
   options.cap = made.cap;
   SimulateOptions usual = options;
   usual.jitter = 0;
@@ -210,6 +259,7 @@ int SimulateCommand::run(Values& values) {
   const std::vector<double> bytes =
       on ? on->peak_bytes(*schedule) : std::vector<double>();
   if (on) warn_of_memory(bytes, on->memory_bytes());
+  const bool expects = options.jitter > 0 && (as == "text" || as == "json");
   write_result(
       render({.schedule = *schedule,
               .simulation = simulation,
@@ -218,10 +268,13 @@ int SimulateCommand::run(Values& values) {
               .in_seconds = on.has_value(),
               .paper = on && flags.any_given() ? paper_step(request, made.costs)
                                                : std::nullopt,
-              .expected = options.jitter > 0 && (as == "text" || as == "json")
-                              ? std::optional(expected_makespan(
-                                    *schedule, made.costs, options))
-                              : std::nullopt,
+              .expected = expects ? std::optional(expected_makespan(
+                                        *schedule, made.costs, options))
+                                  : std::nullopt,
+              .expected_period = expects && options.steps > 1
+                                     ? std::optional(period_with_noise(
+                                           *schedule, made.costs, options))
+                                     : std::nullopt,
               .jitter = options.jitter},
              as),
       output);
@@ -245,8 +298,9 @@ void add_simulate_command(Command& program) {
                     "processors that all workers share (default: one each)",
                     "C");
   command.add_value("--jitter", self->jitter,
-                    "also tell what to expect if times vary by this share of "
-                    "themselves, such as 0.05 (default: the profile's, else 0)",
+                    "predict the mean time if every action varies by this "
+                    "share of its time, such as 0.05, and plan for that "
+                    "(default: the profile's, else 0)",
                     "J");
   command.add_value("--seed", self->seed, "random numbers of --jitter", "S");
   command.add_value("--format", self->format,

@@ -124,6 +124,11 @@ std::string simulation_text(const SimulationView& view) {
         shown_time(simulation.period_bound, view), within,
         shown_time(late, view), percent_of(late, simulation.period_bound));
   }
+  if (view.expected_period) {
+    text += fmt::format(
+        "expected       {}   (the mean period with times that vary so)\n",
+        shown_time(*view.expected_period, view));
+  }
   if (is_asynchronous(view.schedule)) {
     text += fmt::format(
         "window         {}   (all {} micro-batches, from the full pipe to the "
@@ -159,7 +164,7 @@ std::string simulation_json(const SimulationView& view) {
   }
   return fmt::format(
       "{{\"makespan\":{},{}\"ideal\":{},\"bound\":{},\"bubble_ratio\":{},"
-      "\"steps\":{},\"period\":{},{}{}{}\n \"workers\":[\n  {}]}}\n",
+      "\"steps\":{},\"period\":{},{}{}{}{}\n \"workers\":[\n  {}]}}\n",
       number(simulation.makespan),
       view.expected ? "\"expected\":" + number(*view.expected) + "," : "",
       number(simulation.ideal), number(simulation.bound),
@@ -167,6 +172,9 @@ std::string simulation_json(const SimulationView& view) {
       number(simulation.period),
       simulation.trace.steps > 1
           ? "\"period_bound\":" + number(simulation.period_bound) + ","
+          : "",
+      view.expected_period
+          ? "\"expected_period\":" + number(*view.expected_period) + ","
           : "",
       is_asynchronous(view.schedule)
           ? "\"window\":" + number(simulation.window) + ","

@@ -17,8 +17,10 @@ struct SimulationView {
   std::vector<double> peak_bytes;  // [worker]; empty = unknown
   bool in_seconds = false;         // false: times have no unit
   std::optional<double> paper;     // step time by the paper's formula
-  // The mean makespan with the profile's jitter, and that jitter.
+  // The mean makespan with jitter, with several steps the mean period too, and
+  // that jitter.
   std::optional<double> expected;
+  std::optional<double> expected_period;
   double jitter = 0;
 };
 

@@ -29,12 +29,11 @@ std::string header(const SlurmJob& job) {
          sbatch("ntasks-per-node", text(job.tasks / job.nodes)) +
          "# Ranks in a row, the neighbours of a pipeline, share a node.\n" +
          sbatch("distribution", "block") +
-         "# Threads of one worker; the run below takes the number from "
-         "here.\n" +
+         "# Threads of one worker. The run below takes this number.\n" +
          sbatch("cpus-per-task", text(job.cpus_per_task)) +
          (job.time.empty() ? "# Without --time the partition's limit holds.\n"
                            : sbatch("time", job.time)) +
-         "# So long before the limit the run is told to save and end.\n" +
+         "# The run is told to save and end this long before the limit.\n" +
          sbatch("signal", "USR1@" + text(job.signal_s)) +
          "# A job that is started again must not wipe its first log.\n" +
          "#SBATCH --requeue\n" + sbatch("open-mode", "append") +
@@ -73,12 +72,14 @@ std::string slurm_script(const SlurmJob& job) {
          "\"-$SLURM_JOB_ID\"\n"
          "echo \"job $SLURM_JOB_ID: $SLURM_NTASKS workers on "
          "$SLURM_JOB_NUM_NODES nodes ($SLURM_JOB_NODELIST), $run_dir\"\n\n" +
-         "# What an earlier start has left there says nothing of this one.\n"
+         "# A state that an earlier start has left says nothing of this "
+         "one.\n"
          "rm -f \"$run_dir/state.json\"\n"
          "status=0\n" +
          command(job) +
-         "\n# Saved before its end, by the warning or after the loss of a "
-         "worker: go on\n# in the queue. What srun returns does not tell.\n"
+         "\n# A run that was saved before its end, after the signal or the "
+         "loss of a\n# worker, continues later. srun's exit code does not tell "
+         "this.\n"
          "if grep -q '\"state\":\"saved\"' \"$run_dir/state.json\" \\\n"
          "  2>/dev/null; then\n"
          "  exec scontrol requeue \"$SLURM_JOB_ID\"\n"

@@ -82,14 +82,14 @@ void require(Values& values, bool given, const char* what) {
                  .hint = "chimera tokenize a.txt -o a.bin --tokenizer gpt2"});
 }
 
-// Refuses a description beside the output that something else has written, and
-// that would be replaced.
+// Refuses to replace the file beside the output that has the description's name
+// but was not written by this command.
 Diagnostics check_description(const std::string& output) {
   const std::string path = description_path(output);
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) return {};
   const auto description = read_description(output);
-  // A broken one says that it is a description.
+  // A broken description is still one, and may be replaced.
   if (!description || description->has_value()) return {};
   return {{.kind = DiagnosticKind::kData,
            .code = "E713",
@@ -160,8 +160,8 @@ void add_tokenize_command(Command& program) {
   command.add_value("--threads", self->threads, "default: all cores", "K");
   command.set_footer(
       "A text file is a document, and so is the \"text\" of each line of a\n"
-      ".jsonl file. Behind a document comes the tokenizer's end-of-document\n"
-      "token, if it has one, and nothing else is added. Ids are uint16, or\n"
+      ".jsonl file. Each is followed by the tokenizer's end-of-document\n"
+      "token, if it has one; nothing else is added. Ids are uint16, or\n"
       "uint32 where the vocabulary needs it. docs/data.md says more.\n"
       "\nExamples:\n"
       "  chimera tokenize book.txt -o book.bin --tokenizer gpt2/\n"

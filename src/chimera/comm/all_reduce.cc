@@ -6,6 +6,8 @@ namespace chimera {
 
 std::vector<AllReduceRound> all_reduce_rounds(int member, int members,
                                               const Range& all) {
+  // Members beyond a power of two hand all their numbers to a neighbour first,
+  // and get the whole sum from it last.
   const int leaves =
       static_cast<int>(std::bit_floor(static_cast<unsigned>(members)));
   const int folded = members - leaves;
@@ -25,6 +27,7 @@ std::vector<AllReduceRound> all_reduce_rounds(int member, int members,
   const std::size_t first_halving = rounds.size();
   Range mine = all;
   for (int stride = 1; stride < leaves; stride *= 2) {
+    // Each of two neighbours sums one half of their range.
     const std::size_t middle = mine.begin + mine.size() / 2;
     Range keeps{mine.begin, middle};
     Range gives{middle, mine.end};

@@ -24,6 +24,7 @@ CollectiveJob::CollectiveJob(CollectiveId::Kind kind,
     CHIMERA_CHECK((buffer.device == nullptr) == !is_on_devices(),
                   "members differ in where their numbers are");
   }
+  // On devices a single call queues the whole collective.
   num_blocks_ = is_on_devices() ? 1 : (buffers_[0].count + kBlock - 1) / kBlock;
 }
 

@@ -59,7 +59,8 @@ class EndingHandler {
   // Says at once why the run ends. Called once.
   virtual void report(const Ending& ending) = 0;
   // Ends the process, since what MPI has under way can be neither finished nor
-  // recalled. `kind` may precede the one that was reported.
+  // recalled. `kind` may come earlier in FailureKind than the one that was
+  // reported, if another rank has failed since.
   [[noreturn]] virtual void leave(FailureKind kind) = 0;
 };
 

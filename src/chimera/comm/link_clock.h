@@ -1,8 +1,9 @@
-// Arrival times on links slower than shared memory, for emulated runs, by the
+// Arrival times on links slower than this machine's, for emulated runs, by the
 // simulator's rules: bytes occupy their directed link one message after the
 // other, latency does not; a collective occupies all links between its members.
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
@@ -11,25 +12,34 @@
 
 namespace chimera {
 
-struct LinkSpeed {
-  double latency_s = 0;
-  double s_per_byte = 0;  // 0 = unlimited
+// What links take, in seconds. exec/emulated_links.h makes one.
+class LinkTimes {
+ public:
+  struct Message {
+    double occupied = 0;  // how long it occupies its link
+    double latency = 0;
+  };
 
-  [[nodiscard]] bool is_free() const {
-    return latency_s <= 0 && s_per_byte <= 0;
-  }
+  virtual ~LinkTimes() = default;
+
+  [[nodiscard]] virtual Message message(int from, int to,
+                                        std::size_t bytes) const = 0;
+  // REQUIRES: `members` ascend.
+  [[nodiscard]] virtual double all_reduce(std::span<const int> members,
+                                          std::size_t bytes) const = 0;
+  [[nodiscard]] virtual double vote() const = 0;
 };
+
+using LinkTimesPtr = std::shared_ptr<const LinkTimes>;  // null: no time at all
 
 // Thread-safe.
 class LinkClock {
  public:
-  LinkClock(const LinkSpeed& speed, int ranks);
+  LinkClock(LinkTimesPtr times, int ranks);
 
   [[nodiscard]] Span message(int from, int to, std::size_t bytes);
-  // Rabenseifner's time: 2 log2(r) latency + 2 (r-1)/r bytes.
   [[nodiscard]] Span all_reduce(std::span<const int> members,
                                 std::size_t bytes);
-  // Votes are small, so only latency counts.
   [[nodiscard]] Span vote() const;
 
  private:
@@ -37,7 +47,7 @@ class LinkClock {
     return free_at_[static_cast<std::size_t>(from) * ranks_ + to];
   }
 
-  LinkSpeed speed_;
+  LinkTimesPtr times_;
   int ranks_;
   std::mutex mutex_;
   std::vector<Clock::time_point> free_at_;  // [from, to]; guarded by mutex_

@@ -18,6 +18,11 @@ class Payload {
 
   // The whole content, contiguous. Both ends know its size beforehand.
   [[nodiscard]] virtual std::span<std::byte> bytes() = 0;
+
+  // Content of a device is sent from host memory: its worker calls stage(), and
+  // bytes() may be read once is_ready().
+  virtual void stage() {}
+  [[nodiscard]] virtual bool is_ready() { return true; }
 };
 
 using PayloadPtr = std::unique_ptr<Payload>;

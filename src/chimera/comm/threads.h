@@ -13,7 +13,7 @@ namespace chimera {
 struct ThreadsOptions {
   int ranks = 1;
   std::chrono::duration<double> deadline{300};
-  LinkSpeed links = {};  // slowed for emulated runs
+  LinkTimesPtr links = nullptr;  // slowed for emulated runs
 };
 
 // Makes the transports of all ranks. REQUIRES: this object outlives their use,

@@ -188,11 +188,24 @@ TEST(ThreadsWorld, ProgressOfOthersIsSeen) {
   EXPECT_EQ(world.at(0).progress_of(1), 42U);
 }
 
-// Two messages of 10 ms share a link one after the other; latency is added to
+// Links with a latency of 20 ms where a byte takes 1 ms; sums take 40 ms.
+class SlowLinks final : public LinkTimes {
+ public:
+  [[nodiscard]] Message message(int /*from*/, int /*to*/,
+                                std::size_t bytes) const override {
+    return {.occupied = 0.001 * static_cast<double>(bytes), .latency = 0.02};
+  }
+  [[nodiscard]] double all_reduce(std::span<const int> /*members*/,
+                                  std::size_t /*bytes*/) const override {
+    return 0.04;
+  }
+  [[nodiscard]] double vote() const override { return 0.02; }
+};
+
+// Two messages of 40 ms share a link one after the other; latency is added to
 // each and does not occupy the link.
 TEST(ThreadsWorld, SlowLinksDelayArrival) {
-  ThreadsWorld world(
-      {.ranks = 2, .links = {.latency_s = 0.02, .s_per_byte = 0.001}});
+  ThreadsWorld world({.ranks = 2, .links = std::make_shared<SlowLinks>()});
   const auto ten_bytes = [] {
     return std::make_unique<Numbers>(std::vector<int>(10));  // 40 bytes
   };
@@ -204,6 +217,20 @@ TEST(ThreadsWorld, SlowLinksDelayArrival) {
   EXPECT_EQ(second.start, first.start + milliseconds(40));
   EXPECT_EQ(second.end - second.start, milliseconds(60));
   EXPECT_GE(Clock::now(), second.end);
+}
+
+// Sums use the links between their members: two of one pair run one after the
+// other, also those of pairs in opposite order, and so does a message; a sum
+// that shares one member with another does not wait for it.
+TEST(LinkClock, SumsOccupyTheLinksBetweenTheirMembers) {
+  LinkClock links(std::make_shared<SlowLinks>(), 3);
+  const std::vector<int> pair = {0, 1};
+  const std::vector<int> overlapping = {0, 2};
+  const Span first = links.all_reduce(pair, 4);
+  EXPECT_EQ(first.end - first.start, milliseconds(40));
+  EXPECT_EQ(links.all_reduce(pair, 4).start, first.end);
+  EXPECT_LT(links.all_reduce(overlapping, 4).start, first.end);
+  EXPECT_EQ(links.message(1, 0, 1).start, first.end + milliseconds(40));
 }
 
 }  // namespace

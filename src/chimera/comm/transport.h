@@ -108,6 +108,12 @@ class DeviceNumbers {
   // Puts what the rank computes from now on behind the collective. Called by
   // its wait_collective().
   virtual void finish() = 0;
+
+  // Between processes instead of run(): copies the numbers to host memory, and
+  // finish() copies the result back. stage() is called on the rank's thread;
+  // its buffer holds the numbers once is_ready().
+  [[nodiscard]] virtual NumberBuffer stage() = 0;
+  [[nodiscard]] virtual bool is_ready() = 0;
 };
 
 // Shards are cut at multiples of this many elements.

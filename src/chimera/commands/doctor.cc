@@ -15,6 +15,7 @@
 #include "chimera/exec/emulated.h"
 #include "chimera/exec/run_threads.h"
 #include "chimera/exec/worker.h"
+#include "chimera/model/bf16_products.h"
 #include "chimera/run/cores.h"
 #include "chimera/run/ranks.h"
 #include "chimera/schedule/lower.h"

@@ -61,7 +61,7 @@ std::optional<Profile> measure(const RunSetup& setup) {
   return profile;
 }
 
-// Empty if the machine is quiet enough to be measured.
+// A warning that other programs keep the machine busy; empty if they do not.
 std::string load_text() {
   double load = 0;
   const int cores = usable_cores();
@@ -70,6 +70,20 @@ std::string load_text() {
       "            other programs keep this machine busy (load {:.1f} on {} "
       "cores): alone the step takes less\n",
       load, cores);
+}
+
+// Four digits, or whole seconds.
+std::string seconds_text(double seconds) {
+  return seconds < 1000 ? fmt::format("{:.4g}", seconds)
+                        : fmt::format("{:.0f}", seconds);
+}
+
+// Names what the prediction rests on: a plan for a cluster is surprising here.
+std::string site_text(const RunSetup& setup) {
+  return fmt::format(
+      ",\n            if all {} workers share the {} cores of this machine, at "
+      "the speed just measured",
+      num_ranks(setup.schedule), usable_cores());
 }
 
 // `profile`: the measurement, if there was one.
@@ -90,10 +104,10 @@ std::string speed_text(const RunSetup& setup,
   }
   const Simulation simulation = simulate(setup.schedule, costs, options);
   const double step_s = simulation.period;
-  std::string text = fmt::format(
-      "step        {:.4g} s predicted, bubble {:.1f} %{}\n", step_s,
-      100 * simulation.bubble_ratio,
-      setup.is_emulated() ? "" : ", with layers as fast as just measured here");
+  std::string text =
+      fmt::format("step        {} s predicted, bubble {:.1f} %{}\n",
+                  seconds_text(step_s), 100 * simulation.bubble_ratio,
+                  setup.is_emulated() ? "" : site_text(setup));
   if (!setup.is_emulated()) {
     const double tokens = static_cast<double>(setup.global_batch()) *
                           setup.model.details.shape.seq;
@@ -159,7 +173,9 @@ std::string forecast(const RunSetup& setup, const std::string& resumed) {
   const std::optional<Profile> profile =
       setup.is_emulated() ? std::nullopt : measure(setup);
   return describe({.setup = setup,
-                   .ranks = "ranks",
+                   .ranks = setup.config.run.transport == TransportKind::kMpi
+                                ? "MPI ranks"
+                                : "threads",
                    .run_dir = run_dir.empty() ? "runs/<time>" : run_dir,
                    .resumed = resumed}) +
          speed_text(setup, profile) + memory_text(setup, profile) +

@@ -21,7 +21,8 @@ namespace {
 
 // Tokens per forward, enough to keep the cores busy.
 constexpr int kBatchTokens = 4096;
-// Longest samples by default, because attention grows with the square.
+// The most tokens per sample by default: the cost of attention grows with the
+// square of a sample's length.
 constexpr int kMostSeq = 1024;
 
 struct EvalOptions {

@@ -15,8 +15,7 @@
 namespace chimera {
 namespace {
 
-// The files of the run's tokenizer; none if it has none that is known, or reads
-// bytes.
+// The files of the run's tokenizer; none if it is unknown, or is bytes.
 Result<std::vector<HfExtraFile>> tokenizer_of(const RunRequest& request) {
   const Result<ModelSource> source = find_model(request.run_dir);
   if (!source) return source.errors();

@@ -31,8 +31,8 @@ struct ModelSource {
 [[nodiscard]] std::optional<std::string> known_tokenizer(
     const ModelSource& source, const std::string& asked);
 
-// Returns the known tokenizer. Without one a small vocabulary means bytes,
-// unless the run read token ids; otherwise E413.
+// Returns the known tokenizer. If none is known: bytes if the vocabulary is
+// small and the run did not read token ids, otherwise E413.
 [[nodiscard]] Result<std::string> find_tokenizer(const ModelSource& source,
                                                  const std::string& asked,
                                                  int vocab);

@@ -13,7 +13,7 @@ Result<RunConfig> read_run_config(const RunRequest& request) {
     return Diagnostic{.code = "E402",
                       .found = "-c",
                       .needed = "is missing: which run.toml?",
-                      .hint = "chimera train -c examples/gpt2_tiny.toml"};
+                      .hint = "for example -c examples/gpt2_tiny.toml"};
   }
   const Result<std::string> text = read_file(request.config);
   if (!text) return text.errors();

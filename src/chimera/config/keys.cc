@@ -53,6 +53,7 @@ constexpr KeyRange kMaybeCount = {
     .least = 1, .most = 1e6, .zero_is_absent = true};
 // Balanced_cut takes layers^2.
 constexpr KeyRange kLayers = {.least = 1, .most = 4096};
+constexpr KeyRange kSomeLayers = {.least = 0, .most = 4096};
 constexpr KeyRange kSize = {.least = 1, .most = 1e8};
 constexpr KeyRange kMs = {.least = 0, .most = 1e9};
 constexpr KeyRange kBytes = {.least = 0, .most = 1e15};
@@ -99,6 +100,9 @@ std::vector<ConfigKey> make_keys() {
       {"model", "grad_bytes", emulated<&E::grad_bytes>, kBytes, kFake},
       {"model", "link_latency_ms", emulated<&E::link_latency_ms>, kMs, kFake},
       {"model", "link_gbps", emulated<&E::link_gbps>, kFromZero, kFake},
+      {"model", "node_ranks", emulated<&E::node_ranks>, kCount, kFake},
+      {"model", "node_latency_ms", emulated<&E::node_latency_ms>, kMs, kFake},
+      {"model", "node_gbps", emulated<&E::node_gbps>, kFromZero, kFake},
       {"schedule", "scheme", spec<&P::scheme>},
       {"schedule", "depth", spec<&P::depth>, kMaybeCount},
       {"schedule", "micros", spec<&P::micros>, kMaybeCount},
@@ -109,7 +113,7 @@ std::vector<ConfigKey> make_keys() {
       {"schedule", "chunks", spec<&P::chunks>, kCount},
       {"schedule", "shape", spec<&P::shape>},
       {"schedule", "cap", spec<&P::cap>, kCount},
-      {"schedule", "recompute", schedule<&S::recompute>},
+      {"schedule", "recompute", schedule<&S::recompute>, kSomeLayers},
       {"schedule", "sync", schedule<&S::sync>},
       {"schedule", "cut", schedule<&S::cut>, kFromZero},
       path_key({"schedule", "file", schedule<&S::file>}),

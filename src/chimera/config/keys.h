@@ -18,13 +18,15 @@
 namespace chimera {
 
 // A member of a RunConfig. Its type is the type of the key.
-using KeyField = std::variant<
-    bool*, int*, std::int64_t*, double*, std::string*, std::array<double, 2>*,
-    std::vector<int>*, std::vector<double>*, std::vector<std::string>*,
-    std::optional<bool>*, std::optional<int>*, std::optional<double>*, Scale*,
-    Sync*, std::optional<Shape>*, ModelKind*, std::optional<LlamaVariant>*,
-    OptimizerKind*, LrDecay*, OnNan*, VoteMode*, Precision*, SampleOrder*,
-    TokenType*, Packing*, TransportKind*, DeviceKind*>;
+using KeyField =
+    std::variant<bool*, Recompute*, int*, std::int64_t*, double*, std::string*,
+                 std::array<double, 2>*, std::vector<int>*,
+                 std::vector<double>*, std::vector<std::string>*,
+                 std::optional<bool>*, std::optional<int>*,
+                 std::optional<double>*, Scale*, Sync*, std::optional<Shape>*,
+                 ModelKind*, std::optional<LlamaVariant>*, OptimizerKind*,
+                 LrDecay*, OnNan*, VoteMode*, Precision*, SampleOrder*,
+                 TokenType*, Packing*, TransportKind*, DeviceKind*>;
 
 // The numbers that a key accepts (each number of a list). They must be finite.
 // The limits are whole numbers.
@@ -33,7 +35,7 @@ struct KeyRange {
   double most = std::numeric_limits<double>::infinity();
   bool least_excluded = false;
   bool most_excluded = false;
-  // For an integer whose member is 0 if the file leaves it out.
+  // True for an integer whose member is 0 if the file leaves the key out.
   bool zero_is_absent = false;
 };
 

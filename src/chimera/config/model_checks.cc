@@ -144,6 +144,20 @@ void check_lengths(Draft& draft, std::string_view name,
        .hint = "give one number, or one per stage"});
 }
 
+void check_node(Draft& draft) {
+  if (!draft.are_sound({"model.node_ranks"})) return;
+  if (draft.config.emulated.node_ranks) return;
+  for (const char* name : {"model.node_latency_ms", "model.node_gbps"}) {
+    if (!draft.is_given(name)) continue;
+    draft.report(draft.place_of({name}),
+                 {.code = "E038",
+                  .where = "",
+                  .found = name,
+                  .needed = "needs model.node_ranks",
+                  .hint = "say how many ranks share a node"});
+  }
+}
+
 void check_emulated(Draft& draft) {
   const EmulatedConfig& emulated = draft.config.emulated;
   if (emulated.forward_ms.empty()) draft.report_missing("model.forward_ms");
@@ -155,6 +169,7 @@ void check_emulated(Draft& draft) {
   }
   check_lengths(draft, "model.input_grad_ms", emulated.input_grad_ms);
   check_lengths(draft, "model.weight_grad_ms", emulated.weight_grad_ms);
+  check_node(draft);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 //   E034 weights that are not as many      E032 eval_fraction and eval_path
 //        as paths                          E033 packing of pairs
 //   E036 kv_heads does not divide heads    E037 an odd head_dim
+//   E038 links within a node without node_ranks
 #pragma once
 
 #include <string>

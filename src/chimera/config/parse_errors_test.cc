@@ -156,7 +156,7 @@ TEST(ParseErrors, SectionNameUsedForAValue) {
 TEST(ParseErrors, WrongTypes) {
   EXPECT_THAT(
       errors_after_schedule("width = \"4\"\n"
-                            "recompute = 1\n"
+                            "recompute = \"some\"\n"
                             "cap = true\n"
                             "cut = 3\n"
                             "file = 5\n"
@@ -170,8 +170,8 @@ TEST(ParseErrors, WrongTypes) {
       ElementsAre(
           "E007] run.toml:7: schedule.width = \"4\" (a string) must be an "
           "integer; hint: write it without quotes",
-          "E007] run.toml:8: schedule.recompute = 1 (an integer) must be true "
-          "or false",
+          "E007] run.toml:8: schedule.recompute = \"some\" (a string) must be "
+          "true, false or a number of layers",
           "E007] run.toml:9: schedule.cap = true (a boolean) must be a number",
           "E007] run.toml:10: schedule.cut = 3 (an integer) must be an array "
           "of integers",
@@ -496,6 +496,23 @@ TEST(ParseErrors, EmulatedLists) {
                   "be 1, or the number of stages",
                   "E008] run.toml:5: model.weight_grad_ms[1] = -1 must "
                   "be at least 0"));
+}
+
+TEST(ParseErrors, LinksWithinANodeNeedItsRanks) {
+  const std::string emulated =
+      "[model]\nkind = \"emulated\"\nforward_ms = 1\ninput_grad_ms = 1\n"
+      "weight_grad_ms = 1\nnode_latency_ms = 1\nnode_gbps = 8\n";
+  EXPECT_THAT(errors(emulated),
+              ElementsAre("E038] run.toml:6: model.node_latency_ms needs "
+                          "model.node_ranks; hint: say how many ranks share a "
+                          "node",
+                          "E038] run.toml:7: model.node_gbps needs "
+                          "model.node_ranks; hint: say how many ranks share a "
+                          "node"));
+  EXPECT_THAT(errors(emulated + "node_ranks = 4\n"), ElementsAre());
+  EXPECT_THAT(errors(emulated + "node_ranks = 0\n"),
+              ElementsAre("E008] run.toml:8: model.node_ranks = 0 must be at "
+                          "least 1"));
 }
 
 TEST(ParseErrors, CutAscendsFromZero) {

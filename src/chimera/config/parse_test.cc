@@ -106,7 +106,7 @@ scale = "doubling"
 chunks = 4
 shape = "vee"
 cap = 8
-recompute = true
+recompute = 3
 sync = "end"
 cut = [0, 2]
 file = "a.sched"
@@ -118,7 +118,7 @@ replan_after = 10
   expected.schedule = {
       {"gpipe", 2, 6, 1, Scale::kDoubling, 4, Shape::kVee, 8, 3},
       5,
-      true,
+      Recompute::first(3),
       Sync::kEnd,
       {0, 2},
       "a.sched",
@@ -213,10 +213,14 @@ boundary_bytes = 1000000000000
 grad_bytes = 6
 link_latency_ms = 7
 link_gbps = 8
+node_ranks = 9
+node_latency_ms = 10
+node_gbps = 11
 )");
   RunConfig expected;
   expected.model.kind = ModelKind::kEmulated;
-  expected.emulated = {{1, 2.5}, {3}, {4}, 0.5, 1000000000000, 6, 7, 8};
+  expected.emulated = {{1, 2.5}, {3}, {4}, 0.5, 1000000000000, 6, 7,
+                       8,        9,   10,  11};
   EXPECT_EQ(config, expected);
 }
 

@@ -15,6 +15,7 @@ namespace chimera {
 namespace {
 
 std::string toml_of(bool value) { return value ? "true" : "false"; }
+std::string toml_of(const Recompute& value) { return text_of(value); }
 std::string toml_of(int value) { return std::to_string(value); }
 std::string toml_of(std::int64_t value) { return std::to_string(value); }
 // The shortest digits that read back as the same double.

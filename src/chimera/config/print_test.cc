@@ -106,6 +106,11 @@ EmulatedConfig any_emulated() {
   emulated.grad_bytes = *inRange<std::int64_t>(0, 1000000000000000);
   emulated.link_latency_ms = number_in(0, 10);
   emulated.link_gbps = number_in(0, 1e20);
+  if (*arbitrary<bool>()) {
+    emulated.node_ranks = *inRange(1, 1000);
+    emulated.node_latency_ms = number_in(0, 10);
+    emulated.node_gbps = number_in(0, 1e20);
+  }
   return emulated;
 }
 
@@ -122,7 +127,8 @@ ScheduleConfig any_schedule() {
   spec.chunks = maybe_count();
   if (*arbitrary<bool>()) spec.shape = *element(Shape::kVee, Shape::kWave);
   if (*arbitrary<bool>()) spec.cap = number_in(1, 1e6);
-  schedule.recompute = *arbitrary<bool>();
+  schedule.recompute = Recompute::first(*inRange(0, 5));
+  if (*arbitrary<bool>()) schedule.recompute = true;
   schedule.sync = *element(Sync::kEagerOpt, Sync::kEager, Sync::kEnd);
   for (int layer = 0; layer < *inRange(0, 5); ++layer) {
     schedule.cut.push_back(3 * layer);

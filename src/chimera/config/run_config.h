@@ -100,6 +100,11 @@ struct EmulatedConfig {
   std::int64_t grad_bytes = 0;
   double link_latency_ms = 0;
   double link_gbps = 0;  // 0 = unlimited
+  // Links within a node, and how many ranks share one. The links above are then
+  // those between nodes.
+  std::optional<int> node_ranks;
+  std::optional<double> node_latency_ms;
+  std::optional<double> node_gbps;
 
   bool operator==(const EmulatedConfig&) const = default;
 };
@@ -109,7 +114,7 @@ struct EmulatedConfig {
 struct ScheduleConfig {
   ScheduleSpec spec = {.scheme = "chimera"};
   std::optional<int> micro_batch;
-  bool recompute = false;
+  Recompute recompute = false;
   Sync sync = Sync::kEagerOpt;
   std::vector<int> cut;  // first layer of each stage; empty = balanced
   std::string file;

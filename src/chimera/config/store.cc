@@ -91,6 +91,22 @@ Refusal read(const Slot& slot, const TomlValue& value, bool& out) {
   return std::nullopt;
 }
 
+Refusal read(const Slot& slot, const TomlValue& value, std::int64_t& out);
+
+Refusal read(const Slot& slot, const TomlValue& value, Recompute& out) {
+  if (const bool* boolean = std::get_if<bool>(&value.data)) {
+    out = *boolean;
+    return std::nullopt;
+  }
+  if (!std::holds_alternative<std::int64_t>(value.data)) {
+    return wrong_type(slot, value, "true, false or a number of layers");
+  }
+  std::int64_t layers = 0;
+  Refusal refusal = read(slot, value, layers);
+  if (!refusal) out = Recompute::first(static_cast<int>(layers));
+  return refusal;
+}
+
 Refusal read(const Slot& slot, const TomlValue& value, std::int64_t& out) {
   const std::int64_t* integer = std::get_if<std::int64_t>(&value.data);
   if (integer == nullptr && is_huge(value)) {
@@ -127,7 +143,8 @@ Refusal read(const Slot& slot, const TomlValue& value, double& out) {
   return refusal;
 }
 
-// What to say about a value that a reader may well expect; empty: nothing.
+// Why a name is refused that users may well expect to be legal; otherwise
+// empty.
 std::string reason_against(const std::string& text) {
   const bool is_half = text == "fp16" || text == "float16" || text == "half";
   return is_half ? "fp16 cannot hold small gradients without scaling the loss, "

@@ -34,7 +34,8 @@ std::size_t end_of_string(std::string_view text, std::size_t begin) {
     if (!is_long && text[at] == '\n') return kNone;
     if (text.substr(at, quotes.size()) == quotes) {
       std::size_t end = at + quotes.size();
-      // Up to two more quotes may be the last characters of a long string.
+      // A long string may itself end in one or two quotes, which stand before
+      // the three that close it.
       while (is_long && end < at + 5 && end < text.size() &&
              text[end] == quotes[0]) {
         ++end;
@@ -47,8 +48,8 @@ std::size_t end_of_string(std::string_view text, std::size_t begin) {
   return kNone;
 }
 
-// True if a value, a key or a part of one can begin here, and therefore a
-// string.
+// True if a quote at `at` opens a string: a value, a key or a part of a key can
+// begin there.
 bool can_open_string(std::string_view text, std::size_t at) {
   return at == 0 || std::string_view(" \t\n=[{,.").find(text[at - 1]) != kNone;
 }

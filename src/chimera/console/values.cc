@@ -1,7 +1,6 @@
 #include "chimera/console/values.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include "chimera/base/text.h"
@@ -46,7 +45,7 @@ std::optional<double> Values::time(const std::string& flag,
   if (text.empty()) return std::nullopt;
   double value = 0;
   const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  const auto [stop, error] = read_real(text.data(), end, value);
   constexpr double kMost = 1e12;
   if (error == std::errc() && stop == end && value >= 0 && value <= kMost) {
     return value;
@@ -62,7 +61,7 @@ std::optional<double> Values::bytes(const std::string& flag,
   if (text.empty()) return std::nullopt;
   double value = 0;
   const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  const auto [stop, error] = read_real(text.data(), end, value);
   const std::string_view unit(stop, end - stop);
   const double factor = unit.empty()    ? 1
                         : unit == "GB"  ? 1e9

@@ -38,6 +38,15 @@ class Values {
     return static_cast<E>(index);
   }
 
+  // Returns the value of `result`, or records its mistakes and returns
+  // `stand_in`.
+  template <class T>
+  T take(const Result<T>& result, const T& stand_in) {
+    if (result) return *result;
+    refuse(result.errors());
+    return stand_in;
+  }
+
   void refuse(const Diagnostic& error) { errors_.push_back(error); }
   void refuse(const Diagnostics& errors) {
     errors_.insert(errors_.end(), errors.begin(), errors.end());

@@ -72,7 +72,7 @@ std::int64_t largest(const TokenIds& ids, std::int64_t first,
   return most;
 }
 
-// Refuses ids that have `bits` bits, as their zeros show.
+// Refuses a file whose zeros show that its ids have `bits` bits.
 Diagnostic wide(const TokenIds& ids, const std::string& path, int bits,
                 const std::string& zeros) {
   return {

@@ -148,7 +148,7 @@ TEST(Formats, ATrustedListOfLargeFilesIsOnlyMapped) {
   const long before = faults();
   const auto source = opened(options);
   EXPECT_EQ(source->num_tokens(), 4 * kGigabyte / 2);
-  // One whole file has 262144 pages.
+  // Reading a single one of the files would touch 262,144 pages.
   EXPECT_LT(faults() - before, 2000);
   for (const std::string& path : options.paths) std::filesystem::remove(path);
 }

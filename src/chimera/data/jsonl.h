@@ -20,8 +20,8 @@ struct JsonlText {
 };
 
 // Calls read_line at the beginning of every line that is not blank; it must
-// read exactly one value. Returns the mistakes. Those of the reader itself get
-// the error codes of data.
+// read exactly one value. Returns all mistakes; those that the JSON reader
+// itself finds get codes of data errors.
 [[nodiscard]] Diagnostics read_lines(
     const JsonlText& jsonl, const std::function<void(JsonReader&)>& read_line);
 

@@ -26,6 +26,8 @@ PairSamples::PairSamples(TokenFile tokens, const PairOptions& options)
 
 Masking PairSamples::masking(const Draw& draw) const {
   Draw numbered = draw;
+  // Numbered over all files, so that the first samples of two files are masked
+  // differently.
   numbered.sample += options_.first_id;
   return {{.seed = options_.seed,
            .vocab = options_.vocab,
@@ -43,6 +45,7 @@ std::int64_t PairSamples::source_of_b(const Draw& draw) const {
   const auto others = static_cast<std::uint64_t>(num_kept_ - 1);
   const auto other =
       first_kept_ + static_cast<std::int64_t>(random.bits(1) % others);
+  // Steps over the sample itself: every other one is equally likely.
   return other < draw.sample ? other : other + 1;
 }
 

@@ -51,6 +51,7 @@ Clock::duration clock_offset(Transport& transport,
       offset = {};
     } else if (there_and_back < fastest) {
       fastest = there_and_back;
+      // Rank 0 read its clock about half-way between the two readings here.
       offset = Clock::duration(sent.time - theirs.time) + there_and_back / 2;
     }
   }

@@ -63,8 +63,9 @@ void check_stamp(const PayloadPtr& payload, const Stamp& expected) {
 
 class Emulated final : public StageCompute {
  public:
-  Emulated(const Schedule& lowered, std::vector<EmulatedStage> stages)
-      : schedule_(lowered), stages_(std::move(stages)) {
+  Emulated(const Schedule& lowered, std::vector<EmulatedStage> stages,
+           const Jitter& jitter)
+      : schedule_(lowered), stages_(std::move(stages)), jitter_(jitter) {
     CHIMERA_CHECK_EQ(static_cast<int>(stages_.size()), schedule_.stages());
     updates_.resize(stages_.size());
   }
@@ -75,7 +76,7 @@ class Emulated final : public StageCompute {
 
   ForwardResult forward(const Work& work, const WeightsPtr& weights,
                         PayloadPtr input, Keep keep) override {
-    const Wait wait(stages_[work.stage].forward_s);
+    const Wait wait(stages_[work.stage].forward_s * factor(Op::kF, work));
     if (work.stage > 0) {
       Stamp below = stamp_of(work);
       --below.stage;
@@ -96,7 +97,7 @@ class Emulated final : public StageCompute {
   }
 
   void recompute(const Work& work, Stash& stash) override {
-    const Wait wait(stages_[work.stage].forward_s);
+    const Wait wait(stages_[work.stage].forward_s * factor(Op::kR, work));
     check_stash(work, stash);
     dynamic_cast<EmulatedStash&>(stash).complete = true;
   }
@@ -105,19 +106,21 @@ class Emulated final : public StageCompute {
                       PayloadPtr gradient) override {
     const EmulatedStage& stage = stages_[work.stage];
     const Wait wait((stage.input_grad_s + stage.weight_grad_s) /
-                    schedule_.parts);
+                    schedule_.parts * factor(Op::kB, work));
     add_gradient(work);
     return pass_gradient(work, stash, gradient);
   }
 
   PayloadPtr input_grad(const Work& work, Stash& stash,
                         PayloadPtr gradient) override {
-    const Wait wait(stages_[work.stage].input_grad_s / schedule_.parts);
+    const Wait wait(stages_[work.stage].input_grad_s / schedule_.parts *
+                    factor(Op::kI, work));
     return pass_gradient(work, stash, gradient);
   }
 
   void weight_grad(const Work& work, Stash& stash) override {
-    const Wait wait(stages_[work.stage].weight_grad_s / schedule_.parts);
+    const Wait wait(stages_[work.stage].weight_grad_s / schedule_.parts *
+                    factor(Op::kW, work));
     check_stash(work, stash);
     add_gradient(work);
   }
@@ -130,9 +133,13 @@ class Emulated final : public StageCompute {
 
   WeightsPtr update(const UpdateOrder& order,
                     const WeightsPtr& current) override {
-    const Wait wait(stages_[order.stage].update_s);
+    const Work work{
+        .stage = order.stage, .micro = order.micro, .step = order.step};
+    const Wait wait(stages_[order.stage].update_s * factor(Op::kU, work));
     kept_[order.stage] = {gradient_of(order.stage)[0], tied_};
     check_gradient(order);
+    // In an asynchronous schedule stages have had different numbers of updates,
+    // so stamps leave them out.
     if (!is_asynchronous(schedule_)) ++updates_[order.stage];
     if (!order.keep_current) return current;
     return std::make_shared<EmulatedWeights>();
@@ -179,8 +186,7 @@ class Emulated final : public StageCompute {
     Clock::time_point until_;
   };
 
-  // Each backward adds its micro-batch's number to the first element. The
-  // numbers are small integers, so sums are exact up to 2^24.
+  // The gradient of a tied weight: one number.
   struct Tied {
     float value = 0;
     int step = -1;  // step of its last update
@@ -191,6 +197,15 @@ class Emulated final : public StageCompute {
     Tied tied;
   };
 
+  [[nodiscard]] double factor(Op op, const Work& work) const {
+    return jitter_.factor({.op = op,
+                           .part = static_cast<std::uint8_t>(work.part),
+                           .pipe = work.pipe,
+                           .stage = work.stage,
+                           .micro = work.micro},
+                          work.step);
+  }
+
   [[nodiscard]] Stamp stamp_of(const Work& work) const {
     return {work.stage, work.micro, work.part, work.step, updates_[work.stage]};
   }
@@ -198,6 +213,8 @@ class Emulated final : public StageCompute {
   [[nodiscard]] bool is_last(int stage) const {
     return stage + 1 == schedule_.stages();
   }
+  // What a backward of the micro-batch adds to the first number of a gradient.
+  // It is a small integer, so that sums are exact up to 2^24.
   [[nodiscard]] static float worth(int micro) {
     return static_cast<float>(micro % 7 + 1);
   }
@@ -270,6 +287,7 @@ class Emulated final : public StageCompute {
 
   const Schedule& schedule_;
   std::vector<EmulatedStage> stages_;
+  Jitter jitter_;
   std::map<int, std::vector<float>> gradients_;  // by stage
   std::map<int, Kept> kept_;                     // by stage
   std::vector<int> updates_;                     // [stage]; see Stamp
@@ -278,9 +296,24 @@ class Emulated final : public StageCompute {
 
 }  // namespace
 
+std::vector<EmulatedStage> emulated_stages(const Costs& costs) {
+  std::vector<EmulatedStage> stages;
+  for (const StageCosts& stage : costs.stages) {
+    stages.push_back(
+        {.forward_s = stage.forward,
+         .input_grad_s = stage.input_grad,
+         .weight_grad_s = stage.weight_grad,
+         .update_s = stage.update,
+         .boundary_bytes = static_cast<std::size_t>(stage.boundary_bytes),
+         .gradient_bytes = static_cast<std::size_t>(stage.gradient_bytes)});
+  }
+  return stages;
+}
+
 std::unique_ptr<StageCompute> make_emulated(const Schedule& lowered,
-                                            std::vector<EmulatedStage> stages) {
-  return std::make_unique<Emulated>(lowered, std::move(stages));
+                                            std::vector<EmulatedStage> stages,
+                                            const Jitter& jitter) {
+  return std::make_unique<Emulated>(lowered, std::move(stages), jitter);
 }
 
 }  // namespace chimera

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "chimera/exec/stage_compute.h"
+#include "chimera/schedule/costs.h"
+#include "chimera/schedule/jitter.h"
 
 namespace chimera {
 
@@ -21,8 +23,15 @@ struct EmulatedStage {
   std::size_t gradient_bytes = 0;
 };
 
-// REQUIRES: one entry of `stages` per stage; `lowered` outlives the result.
+// The stages of a run that takes, in seconds, what a simulation with `costs`
+// takes.
+[[nodiscard]] std::vector<EmulatedStage> emulated_stages(const Costs& costs);
+
+// `jitter` makes times vary as in a simulation with the same deviation and
+// play. REQUIRES: one entry of `stages` per stage; `lowered` outlives the
+// result.
 [[nodiscard]] std::unique_ptr<StageCompute> make_emulated(
-    const Schedule& lowered, std::vector<EmulatedStage> stages);
+    const Schedule& lowered, std::vector<EmulatedStage> stages,
+    const Jitter& jitter = {0, 0});
 
 }  // namespace chimera

@@ -59,6 +59,7 @@ std::vector<int> stages_of(const Placement& placement, int worker) {
 
 std::vector<int> peer_ranks(const Schedule& lowered, int rank) {
   const RankPlace place = place_of(lowered, rank);
+  // Rank 0 gathers from all ranks and broadcasts to them.
   std::vector<int> ranks{0};
   if (rank == 0) {
     for (int other = 0; other < num_ranks(lowered); ++other) {
@@ -125,6 +126,7 @@ Schedule forward_only(const Schedule& lowered) {
   forward.groups.clear();
   for (ActionList& list : forward.actions) {
     std::erase_if(list, [](const Action& action) {
+      // N stays: an evaluation's vote adds up its loss.
       return action.op != Op::kF && action.op != Op::kRF &&
              action.op != Op::kSF && action.op != Op::kN;
     });

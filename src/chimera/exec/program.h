@@ -101,7 +101,8 @@ class Program {
 };
 
 // Returns the forwards of a lowered schedule with their messages and the vote,
-// for evaluations. ENSURES: it finishes, as a subsequence of lists that do.
+// for evaluations. ENSURES: the lists finish, because they are parts of lists
+// that do, in the same order.
 [[nodiscard]] Schedule forward_only(const Schedule& lowered);
 
 }  // namespace chimera

@@ -17,20 +17,50 @@ void Recorder::add(Event event, const Span& span) {
   events_.push_back(event);
 }
 
-void Recorder::compute(const Action& action, int step, const Span& span,
+void Recorder::compute(const Action& action, int step, const Timing& timing,
                        int version) {
-  busy_s_ += std::chrono::duration<double>(span.end - span.start).count();
-  add({.action = action, .worker = rank_, .step = step, .version = version},
-      span);
+  const Event event{
+      .action = action, .worker = rank_, .step = step, .version = version};
+  const auto& [host, device] = timing;
+  // What has arrived since the last work is the input of this one.
+  for (const auto& [message, span] : arrived_) {
+    if (device.start) {
+      marked_.push_back({message, {device.start, device.start}});
+    } else {
+      add(message, span);
+    }
+  }
+  arrived_.clear();
+  if (device.end) {
+    marked_.push_back({event, device, /*is_compute=*/true});
+  } else {
+    busy_s_ += seconds(host);
+    add(event, host);
+  }
 }
 
 void Recorder::message(const Action& send, int from, int step,
                        const Span& span) {
-  add({.action = send, .worker = from, .step = step}, span);
+  arrived_.emplace_back(Event{.action = send, .worker = from, .step = step},
+                        span);
 }
 
-void Recorder::collective(const Action& sum, int step, const Span& span) {
-  add({.action = sum, .worker = rank_, .step = step}, span);
+void Recorder::collective(const Action& sum, int step, const Timing& timing) {
+  const Event event{.action = sum, .worker = rank_, .step = step};
+  if (timing.device.end) {
+    marked_.push_back({event, timing.device});
+  } else {
+    add(event, timing.host);
+  }
+}
+
+void Recorder::read_marks() {
+  for (const Marked& marked : marked_) {
+    const Span span{marked.span.start->time(), marked.span.end->time()};
+    if (marked.is_compute) busy_s_ += seconds(span);
+    add(marked.event, span);
+  }
+  marked_.clear();
 }
 
 void Recorder::vote(int step, const Span& span) {
@@ -46,10 +76,14 @@ void Recorder::begin_round(int round) {
 }
 
 void Recorder::forget(bool keep) {
+  read_marks();
   events_.clear();
   options_.keep_events = keep;
 }
 
-double Recorder::take_busy_s() { return std::exchange(busy_s_, 0); }
+double Recorder::take_busy_s() {
+  read_marks();
+  return std::exchange(busy_s_, 0);
+}
 
 }  // namespace chimera

@@ -2,9 +2,10 @@
 // without a trace.
 #pragma once
 
+#include <utility>
 #include <vector>
 
-#include "chimera/comm/transport.h"
+#include "chimera/exec/time_mark.h"
 #include "chimera/trace/trace.h"
 
 namespace chimera {
@@ -16,15 +17,25 @@ struct RecorderOptions {
   Clock::time_point epoch;  // time 0 of the trace
 };
 
+// The time of an action: by the host's clock, and by marks if a device does the
+// work.
+struct Timing {
+  Span host;
+  MarkedSpan device;
+};
+
+// What a device does is recorded by marks, which are read once it has passed
+// them: at the step's vote, for which the host waits anyway.
 class Recorder {
  public:
   Recorder(const RecorderOptions& options, int rank);
 
-  void compute(const Action& action, int step, const Span& span, int version);
+  void compute(const Action& action, int step, const Timing& timing,
+               int version);
   // Records a message that this rank has received; `send` is the sender's
-  // action.
+  // action. On a device it arrives when the work that needs it begins.
   void message(const Action& send, int from, int step, const Span& span);
-  void collective(const Action& sum, int step, const Span& span);
+  void collective(const Action& sum, int step, const Timing& timing);
   void vote(int step, const Span& span);
 
   // While paused, nothing is recorded: evaluations have their own step numbers.
@@ -34,20 +45,37 @@ class Recorder {
   // Forgets all events. `keep`: whether to record events from now on.
   void forget(bool keep);
 
-  // Time in compute since the last call.
+  // Time in compute since the last call. REQUIRES: devices have passed all
+  // marks so far, or this call waits for them.
   [[nodiscard]] double take_busy_s();
 
   // Events without causes, which trace/merge.h adds.
-  [[nodiscard]] const std::vector<Event>& events() const { return events_; }
+  [[nodiscard]] const std::vector<Event>& events() {
+    read_marks();
+    return events_;
+  }
 
  private:
+  struct Marked {
+    Event event;
+    MarkedSpan span;
+    bool is_compute = false;
+  };
+
   void add(Event event, const Span& span);
+  void read_marks();
+  [[nodiscard]] static double seconds(const Span& span) {
+    return std::chrono::duration<double>(span.end - span.start).count();
+  }
 
   RecorderOptions options_;
   int rank_;
   double busy_s_ = 0;
   bool is_paused_ = false;
   std::vector<Event> events_;
+  std::vector<Marked> marked_;  // on a device: not yet read
+  // Messages that no work has used yet, and their times by the host's clock.
+  std::vector<std::pair<Event, Span>> arrived_;
 };
 
 }  // namespace chimera

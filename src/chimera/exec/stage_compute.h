@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "chimera/comm/transport.h"
+#include "chimera/exec/time_mark.h"
 #include "chimera/exec/train_state.h"
 #include "chimera/schedule/schedule.h"
 
@@ -96,6 +97,10 @@ class StageCompute {
       const StateOrder& /*order*/) {
     return {};
   }
+  // Bytes of the views in state() of `stage` once updates have run.
+  [[nodiscard]] virtual std::int64_t state_bytes(int /*stage*/) const {
+    return 0;
+  }
   // Number of updates applied so far, including those before a resume.
   [[nodiscard]] virtual std::int64_t updates() const { return 0; }
 
@@ -134,7 +139,7 @@ class StageCompute {
   // state and the gradient are what they were before it, bit for bit.
   virtual void undo_update(int /*stage*/, const WeightsPtr& /*weights*/) {}
   // Forgets everything that the forwards of training step `step` left besides
-  // their results. They run again, or never.
+  // their results. These forwards will be run again, or never.
   virtual void forget_forwards(int /*step*/) {}
 
   // The weights to all-gather if each rank has updated only its shard of what
@@ -153,6 +158,12 @@ class StageCompute {
   // the gradient that returns to it.
   [[nodiscard]] virtual PayloadPtr empty_payload(const Work& work,
                                                  bool is_gradient) = 0;
+
+  // On a device: the end of what is queued there so far, and the place where
+  // the last forward, recomputation, backward or update began, behind its waits
+  // for messages. Null if the host itself computes.
+  [[nodiscard]] virtual TimeMarkPtr mark() { return nullptr; }
+  [[nodiscard]] virtual TimeMarkPtr work_start() { return nullptr; }
 
   // Peak memory in bytes; 0 if not measured.
   [[nodiscard]] virtual std::int64_t peak_bytes() const { return 0; }

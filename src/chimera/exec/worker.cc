@@ -54,12 +54,16 @@ void Worker::run_rounds() {
     for (size_t at = 0; at < list.size(); ++at) run_action(at, round);
   }
   if (open_vote_) read_vote();
+  // Shards of the last updates may still be on their way. What runs between
+  // stretches needs whole weights.
   finish_gathers([](const OpenGather&) { return true; });
 }
 
 void Worker::run_action(size_t position, int round) {
   const Action& action = program_->list()[position];
   const int step = round + action.step;
+  // Actions that lag behind (step < 0) begin some rounds after the others and
+  // end in the closing rounds, in which the others have nothing left to do.
   if (step < stretch_.first || step >= stretch_.end) return;
   transport_.report_progress(
       encode({.step = step,
@@ -101,10 +105,14 @@ void Worker::forward(const Action& action, int step) {
   int version = 0;
   const WeightsPtr weights = weights_for(action, step, version);
   PayloadPtr input = input_of(action, step);
+  // A micro-batch that will be recomputed keeps its input alone until then; an
+  // evaluation keeps nothing.
   const bool recomputed = program_->is_recomputed(action.stage, action.micro);
   Keep keep = Keep::kNothing;
   if (stretch_.training) keep = recomputed ? Keep::kInput : Keep::kGraph;
-  if (keep == Keep::kGraph) count_held(+1);
+  const bool holds_later =
+      recomputed && holds_from_recompute(program_->schedule());
+  if (keep != Keep::kNothing && !holds_later) count_held(+1);
   ForwardResult result = timed(action, step, version, [&] {
     return compute_.forward(work_of(action, step), weights, std::move(input),
                             keep);
@@ -121,13 +129,13 @@ void Worker::forward(const Action& action, int step) {
 
 void Worker::recompute(const Action& action, int step) {
   if (action.peer != kNone) {
-    // Put aside for the backward.
+    // A late R waits for the gradient of its backward, which finds it in made_.
     PayloadPtr gradient = input_of(action, step);
     made_.put(program_->index().needed_by(action), step, std::move(gradient));
   }
   Held& held =
       held_.find(program_->index().cell(action.stage, action.micro), step);
-  count_held(+1);
+  if (holds_from_recompute(program_->schedule())) count_held(+1);
   timed(action, step, held.version,
         [&] { compute_.recompute(work_of(action, step), *held.stash); });
 }
@@ -159,6 +167,8 @@ void Worker::backward(const Action& action, int step) {
 }
 
 void Worker::update(const Action& action, int step) {
+  // Waits for this stage's sums alone. If N came first, it has waited for all
+  // sums, and nothing is found here.
   for (const int group : program_->groups_of(action.stage)) {
     finish_sum({.group = group,
                 .number = std::max(action.micro, 0),
@@ -174,6 +184,8 @@ void Worker::update(const Action& action, int step) {
       [&](const OpenGather& gather) { return gather.stage == action.stage; });
   Versions& versions = this->versions(action.stage);
   const bool double_buffered = program_->is_double_buffered();
+  // Holding on to the previous version raises use_count(), so the update below
+  // makes a new version instead of changing this one.
   if (double_buffered) versions.previous = versions.newest;
   const UpdateOrder order{.stage = action.stage,
                           .step = step,

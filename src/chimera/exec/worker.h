@@ -102,6 +102,7 @@ class Worker {
   struct OpenSum {
     CollectiveId id;
     Action action;
+    TimeMarkPtr start;  // on a device
   };
   struct OpenGather {
     CollectiveId id;
@@ -142,7 +143,10 @@ class Worker {
              const Compute& compute) {
     const Clock::time_point start = Clock::now();
     const auto record = [&] {
-      recorder_.compute(action, step, {start, Clock::now()}, version);
+      recorder_.compute(
+          action, step,
+          {{start, Clock::now()}, {compute_.work_start(), compute_.mark()}},
+          version);
     };
     if constexpr (std::is_void_v<decltype(compute())>) {
       compute();

@@ -11,6 +11,8 @@ PayloadPtr Worker::input_of(const Action& action, int step) {
   if (needed == MicroIndex::kNothing) return nullptr;
   const bool forward = action.op == Op::kF;
   const int source = forward ? action.stage - 1 : action.stage + 1;
+  // The input lies in made_ if this worker made it, or if a late R has received
+  // it for the backward.
   if (program_->is_here(action.pipe, source) || made_.has(needed, step)) {
     return made_.take(needed, step);
   }
@@ -20,6 +22,8 @@ PayloadPtr Worker::input_of(const Action& action, int step) {
   Received received = waiting(
       action, step, forward ? "an activation" : "a gradient",
       [&] { return transport_.receive(message_id(needed, step), from); });
+  // The receiver records the message under the sender's name: only the receiver
+  // knows when the message was there.
   Action send = action;
   send.op = forward ? Op::kSF : Op::kSB;
   send.stage = source;
@@ -61,17 +65,19 @@ void Worker::start_sum(const Action& action, int step) {
                         .step = step,
                         .channel = stretch_.channel()};
   transport_.start_collective(id, program_->members(action.group), buffer);
-  open_sums_.push_back({id, action});
+  open_sums_.push_back({id, action, compute_.mark()});
 }
 
 void Worker::finish_sum(const CollectiveId& id) {
   const auto sum =
       std::find_if(open_sums_.begin(), open_sums_.end(),
                    [&](const OpenSum& open) { return open.id == id; });
+  // N has waited for it, or its group has no other rank.
   if (sum == open_sums_.end()) return;
   const Span span = waiting(sum->action, id.step, "a gradient sum",
                             [&] { return transport_.wait_collective(id); });
-  recorder_.collective(sum->action, id.step, span);
+  recorder_.collective(sum->action, id.step,
+                       {span, {sum->start, compute_.mark()}});
   open_sums_.erase(sum);
 }
 
@@ -109,6 +115,8 @@ void Worker::finish_gathers(
   }
 }
 
+// A message is named by the value it carries, so both ends derive the same id
+// from their own lists.
 MessageId Worker::message_id(size_t index, int step) const {
   return {static_cast<std::int64_t>(index), step, stretch_.channel()};
 }

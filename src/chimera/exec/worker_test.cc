@@ -266,9 +266,8 @@ TEST(Worker, AMissedDeadlineIsToldInTermsOfTheSchedule) {
         {.meddle = stall, .deadline = std::chrono::milliseconds(200)});
     ADD_FAILURE() << "nobody missed the stalled worker";
   } catch (const TimeoutError& error) {
-    // The first worker that gives up, a neighbour of the stalled one or one
-    // further on, names its own place and what the worker it waits for was
-    // doing.
+    // Whichever worker gives up first, next to the stalled one or further on,
+    // tells where it is itself and what the worker that it waits for was doing.
     EXPECT_THAT(error.what(), HasSubstr("step 2, "));
     EXPECT_THAT(error.what(), HasSubstr(": waited in vain for "));
     EXPECT_THAT(error.what(), HasSubstr("whose last action was: step "));

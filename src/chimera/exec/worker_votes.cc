@@ -8,6 +8,9 @@
 namespace chimera {
 
 void Worker::start_vote(int step) {
+  // The ballot holds the gradient's norm, so all sums must have ended. And only
+  // one vote is open at a time: if no update waits for votes, the one of the
+  // step before is read here.
   while (!open_sums_.empty()) finish_sum(open_sums_.front().id);
   if (open_vote_) read_vote();
   Ballot ballot = compute_.ballot(step, stretch_.training);
@@ -72,6 +75,7 @@ void Worker::redo_update(const Action& action, int step) {
     return compute_.update(
         {.stage = action.stage, .step = step, .vote = &vote_}, versions.newest);
   });
+  // Number 0 is the gather of the update that was undone.
   gather_shards(action, step, /*number=*/1);
 }
 
@@ -80,6 +84,8 @@ void Worker::drop_forwards(int step) {
   const ActionList& list = program_->list();
   const auto verdict =
       list.begin() + static_cast<std::ptrdiff_t>(program_->verdict_position());
+  // A message that was posted but not yet taken by a forward would otherwise be
+  // taken by the second attempt, which uses the same ids.
   for (auto post = list.begin(); post != verdict; ++post) {
     if (post->op != Op::kRF) continue;
     const bool is_taken = std::any_of(post, verdict, [&](const Action& action) {
@@ -109,6 +115,8 @@ void Worker::finish_updates(const Program& program, int steps,
   CHIMERA_CHECK(program.vote_gates_update(), "nobody knows who has updated");
   for (const int stage : program.stages()) {
     Versions& versions = this->versions(stage);
+    // A provisional update is undone if it belongs to a later step, or if the
+    // vote asks for another one, which is then made below.
     if (std::exchange(versions.is_provisional, false) &&
         (versions.number > steps || !compute_.confirms(vote))) {
       compute_.undo_update(stage, versions.newest);

@@ -73,7 +73,8 @@ constexpr auto kQwen2Fixed =
 constexpr auto kQwen3Fixed = std::to_array<HfFixedKey>(
     {{"attention_bias", false}, {"use_sliding_window", false}});
 
-// Makes a table of the Llama family, whose names and sizes are those of BERT.
+// Makes the table of a member of the Llama family. Its config.json has the same
+// keys for sizes as BERT's.
 constexpr HfFamily llama(LlamaVariant variant, std::string_view architecture,
                          std::span<const HfFixedKey> fixed) {
   HfFamily family = kBert;

@@ -65,6 +65,7 @@ void HfLlamaReader::read_positive(const std::string& key, double least,
 void HfLlamaReader::read_partial(const std::string& key) {
   const std::optional<double> value = json_.real(key);
   if (!value || *value == 1) return;
+  // Heads of which only a part is rotated are not supported.
   json_.refuse("E526", fmt::format("{} = {}", key, *value), "must be 1");
 }
 

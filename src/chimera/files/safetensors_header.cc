@@ -12,6 +12,7 @@ namespace chimera {
 namespace {
 
 constexpr size_t kLengthBytes = 8;
+// The limit of Hugging Face's own reader.
 constexpr std::uint64_t kLongestHeader = 100'000'000;
 constexpr size_t kMostDimensions = 64;
 

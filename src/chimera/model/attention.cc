@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "chimera/model/bf16_attention.h"
+
 namespace chimera {
 namespace {
 
@@ -50,6 +52,18 @@ at::Tensor fused_mask(const Attention& options, const LayerContext& context) {
   return sees.defined() && options.causal ? sees.tril() : sees;
 }
 
+at::Tensor fused_attention(const Projections& all, bool causal,
+                           const at::Tensor& mask) {
+  if (!mask.defined() && can_use_bf16_attention(all)) {
+    return bf16_attention(all, causal);
+  }
+  const bool shares = all.query.size(1) != all.key.size(1);
+  return at::scaled_dot_product_attention(
+      all.query, all.key, all.value,
+      mask.defined() ? std::optional(mask) : std::nullopt, 0.0,
+      causal && !mask.defined(), std::nullopt, shares);
+}
+
 }  // namespace
 
 at::Tensor attention_by_head(const Projections& by_head,
@@ -62,14 +76,9 @@ at::Tensor attention_by_head(const Projections& by_head,
   // causal mask.
   const bool masks = options.causal && all.query.size(2) == all.key.size(2);
   const bool drops = options.dropout.rate > 0 && context.training;
-  const bool shares = all.query.size(1) != all.key.size(1);
-  const at::Tensor mask = fused_mask(options, context);
   const at::Tensor mixed =  // (B, H, T, D)
       drops ? explicit_attention(all, options, context)
-            : at::scaled_dot_product_attention(
-                  all.query, all.key, all.value,
-                  mask.defined() ? std::optional(mask) : std::nullopt, 0.0,
-                  masks && !mask.defined(), std::nullopt, shares);
+            : fused_attention(all, masks, fused_mask(options, context));
   return mixed.transpose(1, 2).reshape(
       {mixed.size(0), mixed.size(2), mixed.size(1) * mixed.size(3)});
 }

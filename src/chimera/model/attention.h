@@ -15,8 +15,9 @@ struct Attention {
 
 // Computes the attention output (B, T, H * D) of a query (B, H, T, D). Several
 // query heads may share one key and value head: keys and values are (B, H / n,
-// T, D). Without dropout this is libtorch's fused kernel. With dropout it is
-// not, because that kernel draws its masks from another generator.
+// T, D). Without dropout this is one fused kernel, libtorch's or that of
+// bf16_attention.h. With dropout it is not, because libtorch's draws its masks
+// from another generator.
 [[nodiscard]] at::Tensor attention_by_head(const Projections& by_head,
                                            const Attention& options,
                                            const LayerContext& context);

@@ -140,12 +140,16 @@ class BertHead : public TransformerLayer {
   static constexpr double kMaskedShare = 0.15;
 
   // Computes logits only at positions with a target, because a row of logits is
-  // as long as the vocabulary.
+  // as long as the vocabulary. The host finds the positions: a device would
+  // make it wait for their number.
   at::Tensor masked_token_loss(const at::Tensor& x, Weights weights,
                                const LayerContext& context) const {
     const at::Tensor targets = context.batch.targets.reshape({-1});
-    const at::Tensor places =
-        targets.ne(kIgnoredTarget).nonzero().squeeze(1);  // (M)
+    const at::Tensor places = to_device(context.batch.host_targets.reshape({-1})
+                                            .ne(kIgnoredTarget)
+                                            .nonzero()
+                                            .squeeze(1),
+                                        targets.device());  // (M)
     const at::Tensor chosen =
         x.reshape({-1, shape().hidden}).index_select(0, places);  // (M, C)
     const at::Tensor transformed =

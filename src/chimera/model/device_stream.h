@@ -1,5 +1,5 @@
 // Order between the streams of devices. A device works on its queue while the
-// host runs ahead; what one stream reads of another's work it must wait for, by
+// host runs ahead. A stream that reads what another one makes waits for it by
 // an event, which holds up the stream and never the host.
 #pragma once
 

@@ -34,6 +34,20 @@ void DeviceSum::run(CollectiveId::Kind kind,
   }
 }
 
+NumberBuffer DeviceSum::stage() {
+  host_ = copies_.add(flat_);
+  return {.data = host_.data_ptr(),
+          .count = static_cast<std::size_t>(host_.numel()),
+          .type = host_.scalar_type() == at::kDouble ? NumberType::kFloat64
+                                                     : NumberType::kFloat32};
+}
+
+void DeviceSum::finish() {
+  if (!host_.defined()) return end_->block(compute_);
+  const at::NoGradGuard no_grad;
+  flat_.copy_(host_, /*non_blocking=*/true);
+}
+
 // Added by the same tree as on the CPU, so with the same bits.
 void DeviceSum::all_reduce(std::span<DeviceSum* const> members,
                            bool only_shard) {

@@ -1,6 +1,6 @@
-// Collectives of ranks that are threads of one process, each with a device of
-// its own. They are queued on the devices and ordered by events: no thread
-// waits for a device.
+// Collectives of ranks that have a device each. Those of threads of one process
+// are queued on the devices and ordered by events: no thread waits for a
+// device. Those of processes run on the host, over copies in pinned memory.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,6 +10,7 @@
 
 #include "chimera/comm/transport.h"
 #include "chimera/model/device_stream.h"
+#include "chimera/model/tensor_copies.h"
 
 namespace chimera {
 
@@ -26,7 +27,9 @@ class DeviceSum final : public DeviceNumbers {
 
   void run(CollectiveId::Kind kind,
            std::span<const NumberBuffer> members) override;
-  void finish() override { end_->block(compute_); }
+  void finish() override;
+  NumberBuffer stage() override;
+  bool is_ready() override { return copies_.is_ready(); }
 
  private:
   static void all_reduce(std::span<DeviceSum* const> members, bool only_shard);
@@ -39,6 +42,9 @@ class DeviceSum final : public DeviceNumbers {
   c10::Stream compute_;              // of the rank
   c10::Stream stream_;               // of the collective
   std::shared_ptr<c10::Event> end_;  // of what is queued so far
+  // Between processes: the copy in pinned memory.
+  TensorCopies copies_;
+  at::Tensor host_;
 };
 
 }  // namespace chimera

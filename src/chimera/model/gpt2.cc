@@ -6,6 +6,7 @@
 
 #include "chimera/model/attention.h"
 #include "chimera/model/causal_ends.h"
+#include "chimera/model/gelu.h"
 #include "chimera/model/parameter_list.h"
 #include "chimera/model/transformer_layer.h"
 #include "chimera/model/transformers.h"
@@ -26,7 +27,7 @@ class Gpt2Block : public TransformerLayer {
         linear(norm(mixed, weights.subspan(kNorm2)), weights.subspan(kUp),
                context);  // (B, T, ffn)
     const at::Tensor narrow =
-        linear(at::gelu(wide, "tanh"), weights.subspan(kDown), context);
+        linear(gelu_by_tanh(wide), weights.subspan(kDown), context);
     return mixed + drop(narrow, kDownSite, context);
   }
 

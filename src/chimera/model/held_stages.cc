@@ -22,6 +22,8 @@ void HeldStages::make_tied_block(const std::vector<int>& stages) {
     std::vector<ParameterSpec> specs =
         tied_parameters(layers_of(options_.model, options_.cut, stage));
     if (specs.empty()) continue;
+    // One block serves both ends of the model. A rank that holds both updates
+    // it with the first of them.
     const Sharing sharing = sharing_of({0, options_.schedule.stages() - 1});
     tied_ =
         std::make_unique<ParameterBlock>(std::move(specs), options_.formats,
@@ -62,6 +64,7 @@ Sharing HeldStages::sharing_of(const std::vector<int>& stages, int lost) const {
     for (const int stage : stages) group.members.push_back({pipe, stage});
   }
   std::vector<int> ranks = member_ranks(options_.schedule, group);
+  // When a rank is lost, the others divide what it would have saved.
   std::erase(ranks, lost);
   const auto mine = std::find(ranks.begin(), ranks.end(), rank_);
   return {.index = static_cast<int>(mine - ranks.begin()),
@@ -109,6 +112,22 @@ std::vector<StatePiece> HeldStages::state(const StateOrder& order) const {
   return pieces;
 }
 
+std::int64_t HeldStages::state_bytes(int stage, int versions) const {
+  const auto states =
+      static_cast<int>(options_.optimizer->state_names().size());
+  std::int64_t bytes = stages_.at(stage)->block().bytes_to_save(
+      {.values = versions,
+       .states = states,
+       .own_shard_only = options_.shard_update},
+      sharing_of({stage}));
+  if (const ParameterBlock* tied = tied_updated_with(stage)) {
+    bytes += tied->bytes_to_save(
+        {.states = states, .own_shard_only = options_.shard_update},
+        sharing_of({0, options_.schedule.stages() - 1}));
+  }
+  return bytes;
+}
+
 void HeldStages::begin_gradients(int stage) {
   at(stage).block().begin_gradient();
   if (ParameterBlock* tied = at(stage).tied()) tied->begin_gradient();
@@ -132,6 +151,8 @@ NumberBuffer HeldStages::updated_shards(const SumGroup& group, int stage,
   if (!is_tied(group)) {
     return stages_.at(stage)->block().value_buffer(newest.own);
   }
+  // Both ends of the model are members of the group, but only the stage that
+  // updates the tied block has new shards to pass on.
   const ParameterBlock* tied = tied_updated_with(stage);
   return tied != nullptr ? tied->value_buffer(tied_values_) : NumberBuffer{};
 }

@@ -11,6 +11,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,6 +24,24 @@
 
 namespace chimera {
 
+// Tables that layers make on the CPU, each copied once to the device of a
+// stage.
+class DeviceTables {
+ public:
+  explicit DeviceTables(at::Device device) : device_(device) {}
+
+  [[nodiscard]] at::Tensor get(const at::Tensor& host) {
+    at::Tensor& copy = copies_[host.unsafeGetTensorImpl()];
+    if (!copy.defined()) copy = to_device(host, device_);
+    return copy;
+  }
+
+ private:
+  at::Device device_;
+  // Keyed by the host's tensor, which its layer keeps alive.
+  std::map<const at::TensorImpl*, at::Tensor> copies_;
+};
+
 // Everything a forward depends on besides its input and weights.
 struct LayerContext {
   const TensorBatch& batch;  // read in the forward only
@@ -33,6 +52,8 @@ struct LayerContext {
   // backward. Null: weight gradients are computed in the backward.
   WeightGradQueue* deferred = nullptr;
   int layer = 0;  // index in the list of layers; keys dropout
+  // Null: the CPU's tables.
+  DeviceTables* tables = nullptr;
   // Set in generation: attention also sees the tokens in here, and the last
   // layer returns the logits (B, vocab) of the last token instead of a loss.
   KvCache* cache = nullptr;

@@ -84,6 +84,12 @@ class LlamaBlock : public TransformerLayer {
         .transpose(1, 2);
   }
 
+  [[nodiscard]] RotaryTable table_for(const LayerContext& context) const {
+    if (context.tables == nullptr) return *rotary_;
+    return {context.tables->get(rotary_->cos),
+            context.tables->get(rotary_->sin)};
+  }
+
   [[nodiscard]] at::Tensor attend(const at::Tensor& x, Weights weights,
                                   const LayerContext& context) const {
     const at::Tensor normal = normed(x, weights[places_.norm1]);
@@ -95,8 +101,8 @@ class LlamaBlock : public TransformerLayer {
       by_head.key = normed(by_head.key, weights[places_.key_norm]);
     }
     const at::Tensor& given = context.batch.positions;
-    const RotaryTable rows =
-        given.defined() ? rows_at(*rotary_, given) : *rotary_;
+    const RotaryTable table = table_for(context);
+    const RotaryTable rows = given.defined() ? rows_at(table, given) : table;
     const std::int64_t first = first_position(context);
     by_head.query = rotate(by_head.query, rows, first);
     by_head.key = rotate(by_head.key, rows, first);

@@ -9,6 +9,7 @@
 #include "chimera/base/check.h"
 #include "chimera/model/device_sum.h"
 #include "chimera/model/kernels.h"
+#include "chimera/model/tensor_copies.h"
 
 namespace chimera {
 namespace {
@@ -38,10 +39,14 @@ NumberBuffer buffer_of(const at::Tensor& flat) {
 }
 
 // For a checkpoint: numbers of a device are copied to the host.
-StatePiece piece_of(StatePiece piece, const at::Tensor& numbers) {
-  auto kept = std::make_shared<const at::Tensor>(numbers.cpu());
-  piece.numbers = buffer_of(*kept);
-  piece.owner = std::move(kept);
+std::shared_ptr<TensorCopies> copies_of(const at::Tensor& numbers) {
+  return numbers.is_cpu() ? nullptr : std::make_shared<TensorCopies>();
+}
+
+StatePiece piece_of(StatePiece piece, const at::Tensor& numbers,
+                    const std::shared_ptr<TensorCopies>& copies) {
+  piece.numbers = buffer_of(copies ? copies->add(numbers) : numbers);
+  piece.copy = copies;
   return piece;
 }
 
@@ -113,6 +118,8 @@ BlockValues ParameterBlock::values_in(
   for (std::size_t i = 0; i < specs_.size(); ++i) {
     const at::Tensor place = view(numbers.flat, i);
     at::Tensor leaf = owned.empty() ? at::Tensor() : owned[i];
+    // A module's own tensor must stay the same object, so only its data is
+    // exchanged.
     if (leaf.defined()) {
       leaf.set_data(place);
     } else {
@@ -121,6 +128,8 @@ BlockValues ParameterBlock::values_in(
                  .detach()
                  .requires_grad_(true);
     }
+    // Autograd adds to a gradient that exists, in place. So all versions of the
+    // weights add to the one flat gradient.
     leaf.mutable_grad() = gradient_views_[i];
     values.masters.push_back(place);
     values.leaves.push_back(leaf);
@@ -170,6 +179,8 @@ void ParameterBlock::update(const Update& update, const BlockValues& values) {
   const at::NoGradGuard no_grad;
   const auto size = static_cast<std::size_t>(size_);
   const Shard mine = range_to_update(update.own_shard_only);
+  // The first update tells whether this rank keeps states for all numbers or
+  // for its shard alone.
   if (states_.empty()) {
     state_range_ = mine;
     const std::size_t count = update.optimizer.state_names().size();
@@ -181,6 +192,8 @@ void ParameterBlock::update(const Update& update, const BlockValues& values) {
   }
   if (update.can_be_undone && before_.empty()) make_room_to_undo();
   const auto middle = static_cast<std::size_t>(decaying_);
+  // The decaying parameters stand first, so a shard has at most one range of
+  // each kind.
   update_range(update, values, {mine.begin, std::min(mine.end, middle)}, true);
   update_range(update, values, {std::max(mine.begin, middle), mine.end}, false);
   ++updates_;
@@ -266,6 +279,7 @@ void ParameterBlock::restore(const RestoredState& saved,
     for (std::size_t i = 0; i < specs_.size(); ++i) {
       view(whole, i).copy_(saved.read(kind, specs_[i]));
     }
+    // A checkpoint has the states of whole parameters, whoever has saved them.
     states_.push_back(length == size_ ? whole
                                       : whole.narrow(0, begin, length).clone());
   }
@@ -290,18 +304,43 @@ std::vector<StatePiece> ParameterBlock::states_to_save(
   return pieces;
 }
 
+std::int64_t ParameterBlock::bytes_to_save(const SavedKinds& kinds,
+                                           const Sharing& sharing) const {
+  const Shard mine = range_to_update(kinds.own_shard_only);
+  std::int64_t whole = 0;
+  std::int64_t in_range = 0;  // without the gaps between parameters
+  for (std::size_t i = 0; i < specs_.size(); ++i) {
+    if (is_saved_by(sharing, i)) whole += numel(specs_[i]);
+    const auto begin =
+        std::max(offsets_[i], static_cast<std::int64_t>(mine.begin));
+    const auto end = std::min(offsets_[i] + numel(specs_[i]),
+                              static_cast<std::int64_t>(mine.end));
+    in_range += std::max<std::int64_t>(0, end - begin);
+  }
+  const bool is_range = mine.end - mine.begin < static_cast<std::size_t>(size_);
+  return (kinds.values * whole + kinds.states * (is_range ? in_range : whole)) *
+         static_cast<std::int64_t>(gradient_.element_size());
+}
+
+bool ParameterBlock::is_saved_by(const Sharing& sharing,
+                                 std::size_t parameter) const {
+  const Shard shard =
+      shard_of(static_cast<std::size_t>(size_), sharing.index, sharing.holders);
+  // A parameter may reach over several shards, but it starts in one.
+  const auto offset = static_cast<std::size_t>(offsets_[parameter]);
+  return offset >= shard.begin && offset < shard.end;
+}
+
 std::vector<StatePiece> ParameterBlock::whole_pieces(
     const std::string& kind, const at::Tensor& flat,
     const Sharing& sharing) const {
-  const Shard shard =
-      shard_of(static_cast<std::size_t>(size_), sharing.index, sharing.holders);
+  const auto copies = copies_of(flat);
   std::vector<StatePiece> pieces;
   for (std::size_t i = 0; i < specs_.size(); ++i) {
-    const auto offset = static_cast<std::size_t>(offsets_[i]);
-    if (offset < shard.begin || offset >= shard.end) continue;
+    if (!is_saved_by(sharing, i)) continue;
     pieces.push_back(piece_of(
         {.kind = kind, .parameter = specs_[i].name, .shape = specs_[i].shape},
-        flat.narrow(0, offsets_[i], numel(specs_[i]))));
+        flat.narrow(0, offsets_[i], numel(specs_[i])), copies));
   }
   return pieces;
 }
@@ -312,18 +351,19 @@ std::vector<StatePiece> ParameterBlock::pieces_of_range(
     const std::string& kind, const at::Tensor& state) const {
   const auto range_begin = static_cast<std::int64_t>(state_range_.begin);
   const auto range_end = static_cast<std::int64_t>(state_range_.end);
+  const auto copies = copies_of(state);
   std::vector<StatePiece> pieces;
   for (std::size_t i = 0; i < specs_.size(); ++i) {
     const std::int64_t begin = std::max(offsets_[i], range_begin);
     const std::int64_t end =
         std::min(offsets_[i] + numel(specs_[i]), range_end);
     if (begin >= end) continue;
-    pieces.push_back(
-        piece_of({.kind = kind,
-                  .parameter = specs_[i].name,
-                  .shape = specs_[i].shape,
-                  .first = begin - offsets_[i]},
-                 state.narrow(0, begin - range_begin, end - begin)));
+    pieces.push_back(piece_of({.kind = kind,
+                               .parameter = specs_[i].name,
+                               .shape = specs_[i].shape,
+                               .first = begin - offsets_[i]},
+                              state.narrow(0, begin - range_begin, end - begin),
+                              copies));
   }
   return pieces;
 }

@@ -119,6 +119,14 @@ class ParameterBlock {
       const Sharing& sharing) const;
   [[nodiscard]] std::vector<StatePiece> states_to_save(
       const Optimizer& optimizer, const Sharing& sharing) const;
+  // Bytes of all pieces once updates have made the states.
+  struct SavedKinds {
+    int values = 1;  // versions of the values
+    int states = 0;  // of the optimizer
+    bool own_shard_only = false;
+  };
+  [[nodiscard]] std::int64_t bytes_to_save(const SavedKinds& kinds,
+                                           const Sharing& sharing) const;
 
  private:
   [[nodiscard]] NumberBuffer collective_buffer(const at::Tensor& flat) const;
@@ -131,6 +139,9 @@ class ParameterBlock {
   [[nodiscard]] Shard own_shard() const;
   [[nodiscard]] Shard range_to_update(bool own_shard_only) const;
   void make_room_to_undo();
+  // Whether `sharing`'s holder saves a whole parameter.
+  [[nodiscard]] bool is_saved_by(const Sharing& sharing,
+                                 std::size_t parameter) const;
   [[nodiscard]] std::vector<StatePiece> whole_pieces(
       const std::string& kind, const at::Tensor& flat,
       const Sharing& sharing) const;

@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "chimera/model/bf16_products.h"
+
 namespace chimera {
 namespace {
 
@@ -48,6 +50,13 @@ at::Tensor& grad_of(const at::Tensor& leaf) {
   return grad;
 }
 
+// `part`, or a copy if it is a view of a few rows of a tensor, all of which it
+// would keep until W.
+at::Tensor without_the_rest(const at::Tensor& part) {
+  const bool is_small = 2 * part.nbytes() <= part.storage().nbytes();
+  return is_small ? part.clone() : part;
+}
+
 // Adds a (m, k) times b (k, n) to `sum` (m, n).
 void add_product(const at::Tensor& sum, const at::Tensor& a,
                  const at::Tensor& b) {
@@ -55,7 +64,8 @@ void add_product(const at::Tensor& sum, const at::Tensor& a,
     sum.addmm_(a, b);
     return;
   }
-  // A product in bf16 is added while it is still in a cache.
+  if (add_bf16_product(sum, a.t(), b)) return;
+  // A product that is rounded to bf16 is added while it is still in a cache.
   constexpr std::int64_t kNumbers = 1 << 19;
   const std::int64_t rows = sum.size(0);
   const std::int64_t most = std::max<std::int64_t>(1, kNumbers / sum.size(1));
@@ -92,10 +102,11 @@ class SplitLinear : public torch::autograd::Function<SplitLinear> {
     }
     // Detached, because a saved x would keep its graph alive until W.
     run_or_defer(wiring.deferred,
-                 [x = saved[0].detach(), weight, bias = saved[2],
-                  grad = grads[0], layout = wiring.layout] {
+                 [x = without_the_rest(saved[0].detach()), weight,
+                  bias = saved[2], grad = grads[0], layout = wiring.layout] {
                    add_weight_grads(x, {weight, bias, layout}, grad);
                  });
+    // Autograd gets no gradient of the weights: the work above adds it.
     return {grad_x, {}, {}, {}};
   }
 

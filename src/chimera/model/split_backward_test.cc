@@ -127,6 +127,27 @@ TEST_P(SplitLinearTest, TakesNoRowsAtAll) {
   EXPECT_EQ(x.grad().sizes(), x.sizes());
 }
 
+// BERT's pooler reads one row of each sample.
+TEST(SplitLinear, AFewRowsDoNotKeepTheirTensorUntilW) {
+  const Leaf weight(random({4, 4}));
+  at::Tensor all = random({2, 8, 4}).requires_grad_();
+  const c10::weak_intrusive_ptr<c10::StorageImpl> storage(
+      c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(
+          all.storage().unsafeGetStorageImpl()));
+  WeightGradQueue queue;
+  {
+    const at::Tensor first = all.select(1, 0);
+    backward(split_linear(first, {.weight = weight.tensor, .bias = {}}, &queue),
+             at::ones({2, 4}, at::kDouble));
+  }
+  const at::Tensor expected =
+      at::ones({4, 2}, at::kDouble).mm(all.detach().select(1, 0));
+  all.reset();
+  EXPECT_TRUE(storage.expired());
+  queue.run();
+  EXPECT_TRUE(at::allclose(weight.added(), expected));
+}
+
 TEST(SplitEmbedding, AddsRowsInPlaceNowOrLater) {
   const at::Tensor table = random({7, 3});
   const at::Tensor indices = at::tensor({1, 5, 1, 0, 6, 1}, at::kLong);

@@ -13,6 +13,7 @@ namespace chimera {
 struct TensorBatch {
   at::Tensor inputs;         // (B, T); int64 like all except `sees`
   at::Tensor targets;        // (B, T)
+  at::Tensor host_targets;   // the same in host memory
   at::Tensor token_types;    // (B, T); undefined unless BERT
   at::Tensor next_sentence;  // (B); undefined unless BERT
   at::Tensor positions;      // (B, T); undefined: 0 .. T - 1
@@ -22,6 +23,10 @@ struct TensorBatch {
   std::vector<std::int64_t> sample_ids;  // (B)
   TargetCount total;  // of the whole mini-batch, not of these samples
 };
+
+// Copies `host`, a tensor of the CPU, to `device`, without making the host wait
+// for it. Returns `host` itself if `device` is the CPU.
+[[nodiscard]] at::Tensor to_device(const at::Tensor& host, at::Device device);
 
 // Copies `batch`, which may be destroyed afterwards.
 [[nodiscard]] TensorBatch to_tensors(const Batch& batch,

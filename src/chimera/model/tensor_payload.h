@@ -9,6 +9,7 @@
 
 #include "chimera/comm/payload.h"
 #include "chimera/model/device_stream.h"
+#include "chimera/model/tensor_copies.h"
 
 namespace chimera {
 
@@ -31,12 +32,24 @@ class TensorPayload final : public Payload {
   [[nodiscard]] const std::optional<Loan>& loan() const { return loan_; }
 
   std::span<std::byte> bytes() override {
-    return {static_cast<std::byte*>(tensor_.data_ptr()), tensor_.nbytes()};
+    const at::Tensor& tensor = staged_ ? host_ : tensor_;
+    return {static_cast<std::byte*>(tensor.data_ptr()), tensor.nbytes()};
   }
+
+  // On a device: copies the tensor, which is then no longer needed.
+  void stage() override {
+    if (tensor_.is_cpu()) return;
+    staged_ = std::make_unique<TensorCopies>();
+    host_ = staged_->add(tensor_);
+    tensor_.reset();
+  }
+  bool is_ready() override { return !staged_ || staged_->is_ready(); }
 
  private:
   at::Tensor tensor_;
   std::optional<Loan> loan_;
+  std::unique_ptr<TensorCopies> staged_;
+  at::Tensor host_;  // the copy in pinned memory
 };
 
 [[nodiscard]] inline const at::Tensor& tensor_of(const PayloadPtr& payload) {

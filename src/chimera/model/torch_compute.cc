@@ -22,6 +22,7 @@
 
 #include "chimera/base/check.h"
 #include "chimera/exec/program.h"
+#include "chimera/model/device_clock.h"
 #include "chimera/model/held_stages.h"
 #include "chimera/model/memory_meter.h"
 #include "chimera/model/micro_batches.h"
@@ -49,6 +50,10 @@ class TorchCompute final : public StageCompute {
   std::vector<StatePiece> state(const StateOrder& order) override {
     return stages_->state(order);
   }
+  std::int64_t state_bytes(int stage) const override {
+    if (!device_.is_cpu()) return 0;  // state() has copies already
+    return stages_->state_bytes(stage, is_double_buffered() ? 2 : 1);
+  }
   std::int64_t updates() const override { return stages_->updates(); }
   ForwardResult forward(const Work& work, const WeightsPtr& weights,
                         PayloadPtr input, Keep keep) override;
@@ -72,7 +77,11 @@ class TorchCompute final : public StageCompute {
   }
   Ballot ballot(int step, bool training) override;
   PayloadPtr empty_payload(const Work& work, bool is_gradient) override;
-  std::int64_t peak_bytes() const override { return meter_->peak_bytes(); }
+  TimeMarkPtr mark() override { return clock_ ? clock_->mark() : nullptr; }
+  TimeMarkPtr work_start() override { return std::exchange(work_start_, {}); }
+  std::int64_t peak_bytes() const override {
+    return memory_ ? memory_->peak_bytes() : meter_->peak_bytes();
+  }
 
  private:
   using Numbers = std::map<int, StepNumbers>;  // by step
@@ -80,6 +89,10 @@ class TorchCompute final : public StageCompute {
   void note_list();
   [[nodiscard]] bool is_last(int stage) const {
     return stage + 1 == options_.schedule.stages();
+  }
+  // True for 2BW.
+  [[nodiscard]] bool is_double_buffered() const {
+    return is_asynchronous_ && !updates_each_micro_;
   }
   // False if somebody observes gradients: an observer needs all of them.
   [[nodiscard]] bool sums_shards() const {
@@ -102,8 +115,20 @@ class TorchCompute final : public StageCompute {
     return work.training ? options_.schedule.parts : 1;
   }
 
+  // Number of layers that an R runs again, from the stage's first.
+  [[nodiscard]] int recomputed_layers(int stage) {
+    const int all = stages_->at(stage).num_layers();
+    const int some = options_.schedule.recomputed_layers;
+    return some == 0 ? all : std::min(some, all);
+  }
+  // A range of a stage's layers.
+  struct Layers {
+    int first = 0;
+    int end = 0;
+  };
   [[nodiscard]] std::vector<at::Tensor> build_graphs(const Work& work,
                                                      const at::Tensor& input,
+                                                     const Layers& layers,
                                                      TorchStash& stash);
   void note_output(const Work& work, const at::Tensor& output);
   [[nodiscard]] PayloadPtr on_its_way(const at::Tensor& tensor);
@@ -131,7 +156,10 @@ class TorchCompute final : public StageCompute {
   bool is_vote_late_ = false;
   std::optional<MicroBatches> batches_;
   ReceiveBuffers receive_buffers_;
-  std::shared_ptr<LentTensors> lent_;  // on a device
+  std::shared_ptr<LentTensors> lent_;  // on a device, as the next three
+  std::optional<DeviceMemory> memory_;
+  std::optional<DeviceClock> clock_;
+  TimeMarkPtr work_start_;
   Numbers training_numbers_;
   Numbers evaluation_numbers_;
   std::vector<at::Tensor> squared_norms_;  // of updates since the last vote
@@ -149,7 +177,11 @@ TorchCompute::TorchCompute(const TorchComputeOptions& options, int rank)
   compute_on(device_);
   if (!device_.is_cpu()) {
     lent_ = std::make_shared<LentTensors>(current_stream(device_));
+    memory_.emplace(device_);
+    clock_.emplace(current_stream(device_));
   }
+  // In this order: parameters are made on the stream that compute_on() has set,
+  // and batches depend on what note_list() finds.
   stages_.emplace(options_, rank);
   note_list();
   batches_.emplace(MicroBatches::Options{.schedule = options_.schedule,
@@ -183,8 +215,7 @@ WeightsPtr TorchCompute::initial_weights(int stage) {
 }
 
 WeightsPtr TorchCompute::initial_previous(int stage) {
-  const bool double_buffered = is_asynchronous_ && !updates_each_micro_;
-  return double_buffered ? stages_->make_previous(stage) : nullptr;
+  return is_double_buffered() ? stages_->make_previous(stage) : nullptr;
 }
 
 ForwardResult TorchCompute::forward(const Work& work, const WeightsPtr& weights,
@@ -193,9 +224,16 @@ ForwardResult TorchCompute::forward(const Work& work, const WeightsPtr& weights,
   auto stash = std::make_unique<TorchStash>();
   stash->weights = std::dynamic_pointer_cast<TorchWeights>(weights);
   const at::Tensor x = input ? arrived(input) : at::Tensor();
+  work_start_ = mark();
   at::Tensor output;
-  if (keep == Keep::kGraph) {
-    output = joined(build_graphs(work, x, *stash));
+  const int all = stages_->at(work.stage).num_layers();
+  // The layers that R will run again need no graph now; the layers behind them
+  // keep theirs from the start. If no graph is needed at all, the whole
+  // micro-batch runs at once, without parts.
+  const int first = keep == Keep::kGraph ? 0 : recomputed_layers(work.stage);
+  if (keep != Keep::kNothing && first < all) {
+    output = joined(build_graphs(work, x, {first, all}, *stash));
+    if (keep == Keep::kInput) stash->input = x;
   } else {
     const at::NoGradGuard no_grad;
     const TensorBatch batch = batches_->read(work);
@@ -215,32 +253,48 @@ ForwardResult TorchCompute::forward(const Work& work, const WeightsPtr& weights,
   return result;
 }
 
-// Runs the forward of each part and keeps its graph in `stash`. Returns the
-// detached outputs.
+// Runs the forward of each part up to the end of `layers`, from the stage's
+// first layer, and keeps the graph of `layers` in `stash`. Returns the detached
+// outputs.
 std::vector<at::Tensor> TorchCompute::build_graphs(const Work& work,
                                                    const at::Tensor& input,
+                                                   const Layers& layers,
                                                    TorchStash& stash) {
+  const TorchStage& stage = stages_->at(work.stage);
+  auto& graphs =
+      layers.end < stage.num_layers() ? stash.first_graphs : stash.graphs;
   std::vector<at::Tensor> outputs;
   const int num_parts = parts(work);
   const std::int64_t samples = options_.micro_batch / num_parts;
   const TensorBatch whole = batches_->read(work);
   for (int part = 0; part < num_parts; ++part) {
     auto graph = std::make_unique<StageGraph>();
-    if (input.defined()) {
-      graph->input = input.narrow(0, part * samples, samples)
-                         .detach()
-                         .requires_grad_(true);
-    }
     const TensorBatch batch = slice(whole, part * samples, samples);
+    const auto run = [&](const at::Tensor& x, const Layers& range,
+                         WeightGradQueue* deferred) {
+      return stage.run(x, *stash.weights,
+                       {.batch = batch,
+                        .seed = options_.seed,
+                        .step = work.step,
+                        .first = range.first,
+                        .end = range.end},
+                       deferred);
+    };
+    at::Tensor x =
+        input.defined() ? input.narrow(0, part * samples, samples) : input;
+    if (layers.first > 0) {
+      const at::NoGradGuard no_grad;
+      x = run(x, {0, layers.first}, nullptr);
+    }
+    // A leaf of its own: the backward ends here, and its gradient is what the
+    // stage below waits for.
+    if (x.defined()) graph->input = x.detach().requires_grad_(true);
     const bool split = is_split_[index_.gradient(work.stage, work.micro, part)];
     const at::Tensor output =
-        stages_->at(work.stage)
-            .run(graph->input, *stash.weights,
-                 {.batch = batch, .seed = options_.seed, .step = work.step},
-                 split ? &graph->deferred : nullptr);
+        run(graph->input, layers, split ? &graph->deferred : nullptr);
     graph->root = root_of(output);
-    graph->is_constant = !input.defined() && !output.requires_grad();
-    stash.graphs.push_back(std::move(graph));
+    graph->is_constant = !x.defined() && !output.requires_grad();
+    graphs.push_back(std::move(graph));
     outputs.push_back(output.detach());
   }
   return outputs;
@@ -253,13 +307,18 @@ void TorchCompute::note_output(const Work& work, const at::Tensor& output) {
     noted.add_loss(output, batches_->share_of_step(work));
   }
   const int micro = place_.copy * options_.schedule.micros + work.micro;
+  // Places ascend by micro-batch, then by stage. The vote takes the lowest,
+  // which is where the first bad number came from.
   noted.check_output(output,
                      double(micro) * options_.schedule.stages() + work.stage);
 }
 
 void TorchCompute::recompute(const Work& work, Stash& stash) {
+  work_start_ = mark();
   auto& torch_stash = dynamic_cast<TorchStash&>(stash);
-  (void)build_graphs(work, torch_stash.input, torch_stash);
+  (void)build_graphs(work, torch_stash.input,
+                     {0, recomputed_layers(work.stage)}, torch_stash);
+  // The graphs hold what they need of it.
   torch_stash.input.reset();
 }
 
@@ -275,12 +334,16 @@ PayloadPtr TorchCompute::on_its_way(const at::Tensor& tensor) {
   return payload;
 }
 
-// On a device, what another rank has made is copied and returned.
+// Returns the tensor of a message, on this rank's device. One that another
+// rank's device has made is copied, and its memory goes back to that rank.
 at::Tensor TorchCompute::arrived(const PayloadPtr& payload) {
   const auto& message = dynamic_cast<const TensorPayload&>(*payload);
   const at::Tensor& tensor = message.tensor();
   if (device_.is_cpu()) claim(tensor);
-  if (device_.is_cpu() || message.loan()->owner == lent_) return tensor;
+  if (device_.is_cpu()) return tensor;
+  if (tensor.is_cpu()) return to_device(tensor, device_);  // of a process
+  // Made by this rank itself, for another of its stages.
+  if (message.loan()->owner == lent_) return tensor;
   const c10::Stream stream = current_stream(device_);
   message.loan()->ready->block(stream);
   at::Tensor copy = at::empty(tensor.sizes(), tensor.options().device(device_));
@@ -293,9 +356,16 @@ at::Tensor TorchCompute::run_graph(const Work& work, Stash& stash,
                                    const PayloadPtr& gradient) {
   if (lent_) lent_->free_returned();
   stages_->begin_gradients(work.stage);
-  StageGraph& graph = *dynamic_cast<TorchStash&>(stash).graphs[work.part];
-  if (!gradient) return run_backward(graph, {});
-  return run_backward(graph, arrived(gradient));
+  auto& torch_stash = dynamic_cast<TorchStash&>(stash);
+  const at::Tensor seed = gradient ? arrived(gradient) : at::Tensor();
+  work_start_ = mark();
+  // With a recomputation in part, the gradient passes through the layers that
+  // kept their graph and then through those that R has run again.
+  at::Tensor passed_on = run_backward(*torch_stash.graphs[work.part], seed);
+  if (torch_stash.first_graphs.empty() || !passed_on.defined()) {
+    return passed_on;
+  }
+  return run_backward(*torch_stash.first_graphs[work.part], passed_on);
 }
 
 PayloadPtr TorchCompute::backward(const Work& work, Stash& stash,
@@ -312,12 +382,18 @@ PayloadPtr TorchCompute::input_grad(const Work& work, Stash& stash,
 }
 
 void TorchCompute::weight_grad(const Work& work, Stash& stash) {
+  work_start_ = mark();
   const at::NoGradGuard no_grad;
-  dynamic_cast<TorchStash&>(stash).graphs[work.part]->deferred.run();
+  auto& torch_stash = dynamic_cast<TorchStash&>(stash);
+  torch_stash.graphs[work.part]->deferred.run();
+  if (torch_stash.first_graphs.empty()) return;
+  torch_stash.first_graphs[work.part]->deferred.run();
 }
 
 NumberBuffer TorchCompute::gradient(const SumGroup& group) {
   ParameterBlock& block = stages_->block_of(group);
+  // A stage that no micro-batch has passed in this step contributes zeros, not
+  // what is left of the step before.
   block.begin_gradient();
   return block.gradient_to_sum(sums_shards());
 }
@@ -365,10 +441,14 @@ void TorchCompute::undo_update(int stage, const WeightsPtr& weights) {
 
 WeightsPtr TorchCompute::update(const UpdateOrder& order,
                                 const WeightsPtr& current) {
+  work_start_ = mark();
   TorchStage& stage = stages_->at(order.stage);
   auto weights = std::dynamic_pointer_cast<TorchWeights>(current);
+  // A stash, or 2BW's previous version, still needs these values.
   if (order.keep_current) weights = stage.copy_weights(*weights);
   apply(stage.block(), order, weights->own);
+  // The tied weight has no stage of its own, so it is updated with one of its
+  // two.
   if (ParameterBlock* tied = stages_->tied_updated_with(order.stage)) {
     apply(*tied, order, stages_->tied_values());
   }
@@ -391,6 +471,8 @@ Ballot TorchCompute::ballot(int step, bool training) {
   Ballot ballot = numbers[step].read(squared_norms);
   numbers.erase(step);
   if (!training) return ballot;
+  // PipeDream updates once per micro-batch: the step reports the mean of their
+  // squared norms.
   if (updates_each_micro_) ballot.squared_norm /= options_.schedule.micros;
   if (is_bad(ballot) && options_.on_nan == OnNan::kStop) ballot.stop = 1;
   return ballot;
@@ -403,6 +485,8 @@ PayloadPtr TorchCompute::empty_payload(const Work& work, bool is_gradient) {
   const ModelShape& shape = options_.model.details.shape;
   std::vector<std::int64_t> sizes = {samples, shape.seq, shape.hidden};
   at::ScalarType type = options_.formats.products;
+  // A user's own layers pass on what a dry pass has found, transformers always
+  // (seq, hidden). The boundary is the output of the last layer before it.
   if (!options_.model.boundaries.empty()) {
     const int last_layer = options_.cut[work.stage + (is_gradient ? 1 : 0)] - 1;
     const BoundaryShape& boundary = options_.model.boundaries[last_layer];
@@ -410,8 +494,12 @@ PayloadPtr TorchCompute::empty_payload(const Work& work, bool is_gradient) {
     sizes.insert(sizes.end(), boundary.sizes.begin(), boundary.sizes.end());
     type = boundary.type;
   }
-  return std::make_unique<TensorPayload>(
-      receive_buffers_.take(sizes, at::device(device_).dtype(type)));
+  if (!device_.is_cpu()) {
+    // libtorch reuses pinned memory itself, once its copies are done.
+    return std::make_unique<TensorPayload>(
+        at::empty(sizes, at::TensorOptions(type).pinned_memory(true)));
+  }
+  return std::make_unique<TensorPayload>(receive_buffers_.take(sizes, type));
 }
 
 }  // namespace

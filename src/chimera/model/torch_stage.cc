@@ -54,7 +54,12 @@ TorchStage::TorchStage(const Options& options)
       block_(options.tied == nullptr ? all_parameters(options.layers)
                                      : own_parameters(options.layers),
              options.formats, options.sharing, options.device) {
+  if (!options.device.is_cpu()) {
+    tables_ = std::make_unique<DeviceTables>(options.device);
+  }
   for (const std::unique_ptr<Layer>& layer : options_.layers) {
+    // A layer that owns its weights, such as a user's module, serves one rank
+    // only: autograd adds gradients to the tensors it owns.
     std::unique_ptr<Layer> replica = layer->replica();
     layers_.push_back(replica ? replica.get() : layer.get());
     replicas_.push_back(std::move(replica));
@@ -71,6 +76,7 @@ std::vector<TorchStage::Tensors> TorchStage::by_layer(
   for (const Layer* layer : layers_) {
     Tensors& mine = tensors.emplace_back();
     for (const ParameterSpec& spec : layer->parameters()) {
+      // The tied block holds a single parameter.
       const bool shared = spec.tied && options_.tied != nullptr;
       mine.push_back(shared ? tied->front() : by_name.at(spec.name));
     }
@@ -128,10 +134,12 @@ at::Tensor TorchStage::run(const at::Tensor& x, const TorchWeights& weights,
                        .seed = pass.seed,
                        .step = pass.step,
                        .training = pass.training,
-                       .deferred = deferred};
+                       .deferred = deferred,
+                       .tables = tables_.get()};
   at::Tensor value = x;
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    context.layer = options_.first_layer + static_cast<int>(i);
+  const int end = pass.end == kNone ? num_layers() : pass.end;
+  for (int i = pass.first; i < end; ++i) {
+    context.layer = options_.first_layer + i;
     value = layers_[i]->forward(value, weights.by_layer[i], context);
   }
   return value;
@@ -144,6 +152,9 @@ torch::autograd::Edge root_of(const at::Tensor& output) {
 at::Tensor run_backward(StageGraph& graph, const at::Tensor& gradient) {
   if (graph.is_constant) return {};
   CHIMERA_CHECK(graph.root.is_valid(), "a backward without its forward");
+  // The backward starts at an edge of the graph, because the output itself was
+  // not kept. A loss starts from 1. Taking the edge and the input out of
+  // `graph` frees both as soon as possible.
   const torch::autograd::Edge root = std::exchange(graph.root, {});
   const at::Tensor seed =
       gradient.defined()

@@ -43,8 +43,11 @@ struct StageGraph {
 struct TorchStash final : Stash {
   std::shared_ptr<TorchWeights> weights;
   at::Tensor input;  // kept until the recomputation; may be undefined
-  // Held by pointer because layers keep pointers to the queues.
-  std::vector<std::unique_ptr<StageGraph>> graphs;  // [part]
+  // [part]. Held by pointer because layers keep pointers to the queues. With a
+  // recomputation in part, `graphs` are of the layers that are kept and
+  // `first_graphs` of those before them.
+  std::vector<std::unique_ptr<StageGraph>> graphs;
+  std::vector<std::unique_ptr<StageGraph>> first_graphs;
 };
 
 class TorchStage {
@@ -61,6 +64,9 @@ class TorchStage {
   };
   explicit TorchStage(const Options& options);
 
+  [[nodiscard]] int num_layers() const {
+    return static_cast<int>(layers_.size());
+  }
   [[nodiscard]] ParameterBlock& block() { return block_; }
   [[nodiscard]] ParameterBlock* tied() const { return options_.tied; }
 
@@ -78,8 +84,11 @@ class TorchStage {
     std::int64_t seed = 0;
     std::int64_t step = 0;
     bool training = true;
+    // The range of layers, counted from the stage's first; kNone: to its last.
+    int first = 0;
+    int end = kNone;
   };
-  // Runs all layers. `deferred` as in LayerContext.
+  // Runs the layers of the pass. `deferred` as in LayerContext.
   [[nodiscard]] at::Tensor run(const at::Tensor& x, const TorchWeights& weights,
                                const Pass& pass,
                                WeightGradQueue* deferred) const;
@@ -95,6 +104,7 @@ class TorchStage {
   // Copies of the layers that the holders of a stage cannot share.
   std::vector<std::unique_ptr<Layer>> replicas_;  // [layer]; may be null
   std::vector<const Layer*> layers_;
+  std::unique_ptr<DeviceTables> tables_;  // null on the CPU
   ParameterBlock block_;
 };
 

@@ -26,6 +26,20 @@ std::vector<PeerMonitor::Process> processes(const Communicators& comms) {
   return here;
 }
 
+// Whether the request's bytes may come from a device.
+bool is_staged(const Request& request) {
+  return std::holds_alternative<Send>(request) ||
+         std::holds_alternative<StartCollective>(request);
+}
+
+bool is_ready(const Request& request) {
+  if (const auto* send = std::get_if<Send>(&request)) {
+    return send->payload->is_ready();
+  }
+  const auto& device = std::get<StartCollective>(request).buffer.device;
+  return !device || device->is_ready();
+}
+
 }  // namespace
 
 Engine::Engine(const MpiOptions& options, const Communicators& comms,
@@ -33,7 +47,7 @@ Engine::Engine(const MpiOptions& options, const Communicators& comms,
     : options_(options),
       mailbox_(mailbox),
       comms_(comms),
-      wire_(options.links, comms.ranks()),
+      wire_(options.links, {comms.rank(), comms.ranks()}),
       heartbeats_(wire_, {.comm = comms.control(),
                           .peers = options.peers,
                           .on_ending =
@@ -92,7 +106,9 @@ void Engine::run() {
   prctl(PR_SET_TIMERSLACK, 1000UL);
   try {
     while (!is_done()) {
-      const bool asked = take_requests();
+      // Requests that wait for copies come first: they were made earlier.
+      const bool began = begin_staged();
+      const bool asked = take_requests() || began;
       const bool moved = wire_.advance();
       heartbeats_.send_due(progress);
       send_ending();
@@ -113,7 +129,7 @@ void Engine::run() {
 
 bool Engine::is_done() {
   const std::lock_guard lock(mutex_);
-  if (!is_leaving_ || !asked_.empty()) return false;
+  if (!is_leaving_ || !asked_.empty() || !staged_.empty()) return false;
   heartbeats_.announce_leaving();
   return heartbeats_.have_all_left();
 }
@@ -125,10 +141,26 @@ bool Engine::take_requests() {
   }
   if (taken_.empty()) return false;
   for (Request& request : taken_) {
-    std::visit([this](auto& asked) { begin(asked); }, request);
+    // Sends and collectives begin in the order in which they were asked for,
+    // which their peers count on, so none may overtake one that still waits for
+    // its copy. Posts, votes and questions need no copy and begin at once.
+    if (is_staged(request) && (!staged_.empty() || !is_ready(request))) {
+      staged_.push_back(std::move(request));
+    } else {
+      std::visit([this](auto& asked) { begin(asked); }, request);
+    }
   }
   taken_.clear();
   return true;
+}
+
+bool Engine::begin_staged() {
+  bool began = false;
+  for (; !staged_.empty() && is_ready(staged_.front()); began = true) {
+    std::visit([this](auto& asked) { begin(asked); }, staged_.front());
+    staged_.pop_front();
+  }
+  return began;
 }
 
 // The address needs no step: both ends use an address in the same order, step
@@ -147,7 +179,7 @@ void Engine::begin(PostReceive& post) {
 
 void Engine::begin(Send& send) {
   const std::span<const std::byte> bytes = send.payload->bytes();
-  wire_.send(comms_.message(send.id.index, send.to), send.to, bytes,
+  wire_.send(comms_.message(send.id.index, send.to), {send.to}, bytes,
              [payload = std::make_shared<PayloadPtr>(std::move(send.payload))](
                  const MPI_Status&) { payload->reset(); });
 }
@@ -176,6 +208,8 @@ void Engine::send_ending() {
 }
 
 Clock::duration Engine::pause() const {
+  // The end of a copy wakes no thread, so this one looks.
+  if (!staged_.empty()) return kShortestPause;
   const Clock::duration longest =
       worker_waits ? kLongestWaiting : kLongestPause;
   return std::clamp((Clock::now() - last_event_) / 4, kShortestPause, longest);

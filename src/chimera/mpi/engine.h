@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -75,6 +76,7 @@ class Engine {
   void run();
   [[nodiscard]] bool is_done();
   bool take_requests();
+  bool begin_staged();
   void begin(PostReceive& post);
   void begin(Send& send);
   void begin(const StartCollective& start);
@@ -103,6 +105,9 @@ class Engine {
   Clock::time_point last_event_;
   int idle_polls_ = 0;
   std::vector<Request> taken_;
+  // Sends and collectives that wait for copies from a device, which become
+  // ready in this order.
+  std::deque<Request> staged_;
   PeerMonitor monitor_;
 
   std::mutex mutex_;

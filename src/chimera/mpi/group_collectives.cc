@@ -70,6 +70,8 @@ void GroupCollectives::begin_round(Block& block) {
     const MpiAddress peer{comm_, round.peer, static_cast<int>(block.number)};
     if (round.receive.size() > 0) {
       std::span<std::byte> into = bytes_of(round.receive);
+      // What is to be added must not overwrite this member's own numbers; what
+      // replaces them is received in place.
       if (round.adds) {
         block.arrived.resize(into.size());
         into = block.arrived;
@@ -80,7 +82,7 @@ void GroupCollectives::begin_round(Block& block) {
     }
     if (round.send.size() > 0) {
       ++block.under_way;
-      wire_.send(peer, members_[round.peer], bytes_of(round.send),
+      wire_.send(peer, {members_[round.peer]}, bytes_of(round.send),
                  [this, &block](const MPI_Status&) { message_done(block); });
     }
     if (block.under_way > 0) return;
@@ -94,6 +96,7 @@ void GroupCollectives::message_done(Block& block) {
   if (block.rounds[block.round].adds) add_arrived(block);
   ++block.round;
   begin_round(block);
+  // A block that is done makes room for the next one.
   if (!block.is_open) open_blocks();
   finish_if_done();
 }
@@ -128,7 +131,7 @@ void GroupCollectives::begin_all_gather() {
   for (int member = 0; member < members; ++member) {
     if (member == mine_) continue;
     ++unfinished_;
-    wire_.send({comm_, member, kAllGatherTag}, members_[member], shard(mine_),
+    wire_.send({comm_, member, kAllGatherTag}, {members_[member]}, shard(mine_),
                one_done);
   }
 }

@@ -31,6 +31,7 @@ Heartbeats::Heartbeats(Wire& wire, Options options)
 }
 
 void Heartbeats::listen_for_beats() {
+  // One receive serves all peers; it is posted anew whenever it completes.
   wire_.receive({options_.comm, MPI_ANY_SOURCE, kHeartbeatTag},
                 std::as_writable_bytes(std::span(&arrived_, 1)),
                 [this](const MPI_Status& status) {
@@ -74,7 +75,7 @@ void Heartbeats::send_due(std::uint64_t progress) {
                  .is_last = is_leaving_ ? 1 : 0,
                  .silent_rank = silence.first,
                  .silent_for = silence.second.count()};
-    wire_.send({options_.comm, peer.rank, kHeartbeatTag}, Wire::kNoLink,
+    wire_.send({options_.comm, peer.rank, kHeartbeatTag}, {},
                std::as_bytes(std::span(&peer.sent, 1)),
                [&peer](const MPI_Status&) {
                  peer.is_sending = false;
@@ -95,7 +96,7 @@ void Heartbeats::send_ending(const Ending& ending) {
               std::min(ending.reason.size(), message.reason.size() - 1),
               message.reason.data());
   const auto send_to = [&](int rank) {
-    wire_.send({options_.comm, rank, kEndingTag}, Wire::kNoLink,
+    wire_.send({options_.comm, rank, kEndingTag}, {},
                std::as_bytes(std::span(&message, 1)), {});
   };
   for (int rank = 0; rank < static_cast<int>(known_.size()); ++rank) {
@@ -109,6 +110,8 @@ void Heartbeats::send_ending(const Ending& ending) {
   }
 }
 
+// A rank may fall silent only when all its peers know that it leaves. And as
+// long as one of them stays, that one may still need its messages.
 bool Heartbeats::have_all_left() const {
   return std::all_of(peers_.begin(), peers_.end(), [this](const Peer& peer) {
     return peer.knows_leaving && known_[peer.rank].has_left;
@@ -129,8 +132,8 @@ Heartbeats::Silence Heartbeats::longest_silence() const {
   for (const Peer& peer : peers_) {
     const Known& known = known_[peer.rank];
     const Clock::duration time(known.silent_for);
-    // The last news of a silent rank are out of date, and news about this rank
-    // itself are not needed.
+    // News of a silent rank is out of date, and news of this rank is not
+    // needed.
     const bool counts =
         known.silent_rank != rank_ && silence_of(peer.rank) < 5 * kPeriod;
     if (counts && time > longest.second) longest = {known.silent_rank, time};

@@ -59,7 +59,7 @@ class Heartbeats {
   [[nodiscard]] Silence longest_silence() const;
   // The same, as heard by this rank alone. Any thread.
   [[nodiscard]] Silence own_longest_silence() const;
-  // Counts all silences from now on. Any thread.
+  // Starts counting all silences again from now. Any thread.
   void reset_silences();
 
  private:

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <future>
+#include <map>
 #include <optional>
 #include <thread>
 
@@ -37,6 +38,9 @@ class MpiRank final : public MpiTransport {
   }
 
   void send(const MessageId& id, int to, PayloadPtr payload) override {
+    // Starts the copy to host memory if the payload is on a device; the engine
+    // sends it once it is there.
+    payload->stage();
     engine_.ask(Send{id, to, std::move(payload)});
   }
 
@@ -50,13 +54,24 @@ class MpiRank final : public MpiTransport {
   void start_collective(const CollectiveId& id,
                         std::span<const int> /*members*/,
                         const NumberBuffer& buffer) override {
-    engine_.ask(StartCollective{id, buffer});
+    if (!buffer.device) return engine_.ask(StartCollective{id, buffer});
+    // The sum runs on the host, over a copy; wait_collective() brings the
+    // result back to the device.
+    NumberBuffer staged = buffer.device->stage();
+    staged.only_shard = buffer.only_shard;
+    staged.device = buffer.device;
+    on_devices_[id] = buffer.device;
+    engine_.ask(StartCollective{id, staged});
   }
 
   Span wait_collective(const CollectiveId& id) override {
     const std::optional<Span> span =
         waiting([&] { return mailbox_.take_collective(id, deadline()); });
     if (!span) fail("a gradient sum did not complete", missing(id));
+    if (const auto found = on_devices_.find(id); found != on_devices_.end()) {
+      found->second->finish();
+      on_devices_.erase(found);
+    }
     return *span;
   }
 
@@ -141,8 +156,11 @@ class MpiRank final : public MpiTransport {
 
   const MpiOptions options_;
   std::atomic<bool> is_released_ = false;
+  // Collectives under way whose numbers are a device's.
+  std::map<CollectiveId, std::shared_ptr<DeviceNumbers>> on_devices_;
   Mailbox mailbox_;
   Communicators comms_;
+  // Last: its thread uses the members above until all peers have left.
   Engine engine_;
 };
 

@@ -16,7 +16,7 @@ namespace chimera {
 
 struct MpiOptions {
   std::chrono::duration<double> deadline{300};
-  LinkSpeed links = {};  // slowed for emulated runs
+  LinkTimesPtr links = nullptr;  // slowed for emulated runs
   // Ranks of each sum group, ascending, by group number. A group of one rank
   // needs no communicator.
   std::vector<std::vector<int>> groups;

@@ -62,6 +62,8 @@ void PeerMonitor::wake() const {
 void PeerMonitor::end_run(const Ending& ending) {
   {
     const std::lock_guard lock(mutex_);
+    // Only an earlier kind replaces the one that is known, so that all ranks
+    // arrive at the same one.
     if (ending_ && ending_->kind <= ending.kind) return;
     ending_ = ending;
   }
@@ -98,6 +100,7 @@ void PeerMonitor::run() {
     const bool is_watching = !ending_ && !may_leave_;
     const std::optional<Ending> ending = ending_;
     lock.unlock();
+    // Reports without holding the lock, because a report may take long.
     if (ending && !leave_at) {
       handler_.report(*ending);
       leave_at = Clock::now() + kLinger;

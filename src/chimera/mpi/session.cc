@@ -60,6 +60,8 @@ MPI_Request start_send(const std::string& text, int to, int tag) {
 
 MpiSession::MpiSession() {
   int provided = MPI_THREAD_SINGLE;
+  // Two threads call MPI, never at the same time: this one before and after
+  // training, the engine's in between.
   check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided),
             "MPI_Init_thread");
   if (provided < MPI_THREAD_SERIALIZED) {
@@ -75,10 +77,9 @@ MpiSession::MpiSession() {
                                 MPI_INFO_NULL, &here),
             "MPI_Comm_split_type");
   MPI_Comm_size(here, &ranks_here_);
-  int rank_here = 0;
-  MPI_Comm_rank(here, &rank_here);
+  MPI_Comm_rank(here, &local_rank_);
   MPI_Comm_free(&here);
-  const int is_first = rank_here == 0 ? 1 : 0;
+  const int is_first = local_rank_ == 0 ? 1 : 0;
   check_mpi(
       MPI_Allreduce(&is_first, &hosts_, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD),
       "MPI_Allreduce");

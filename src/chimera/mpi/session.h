@@ -20,6 +20,8 @@ class MpiSession {
   [[nodiscard]] int size() const { return size_; }
   // Number of ranks on this rank's host.
   [[nodiscard]] int ranks_here() const { return ranks_here_; }
+  // Index of this process among them.
+  [[nodiscard]] int local_rank() const { return local_rank_; }
   [[nodiscard]] int hosts() const { return hosts_; }
   // Example: "Open MPI v4.1.4".
   [[nodiscard]] static std::string library();
@@ -36,6 +38,7 @@ class MpiSession {
   int rank_ = 0;
   int size_ = 1;
   int ranks_here_ = 1;
+  int local_rank_ = 0;
   int hosts_ = 1;
 };
 

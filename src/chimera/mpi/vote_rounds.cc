@@ -12,6 +12,8 @@ VoteRounds::VoteRounds(Wire& wire, MPI_Comm comm, Done done)
   int ranks = 1;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &ranks);
+  // The rounds follow sum_tree.h. Ranks beyond a power of two hand their ballot
+  // to a neighbour first, and get the result from it last.
   const int leaves =
       static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks)));
   const int folded = ranks - leaves;
@@ -55,7 +57,7 @@ void VoteRounds::begin_round(std::list<Vote>::iterator vote) {
   }
   if (round.sends) {
     vote->sent = vote->mine;
-    wire_.send(peer, Wire::kLatencyOnly,
+    wire_.send(peer, {.to = round.peer, .is_occupied = false},
                std::as_bytes(std::span(&vote->sent, 1)), done);
   }
 }

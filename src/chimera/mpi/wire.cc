@@ -10,7 +10,7 @@
 namespace chimera {
 namespace {
 
-constexpr int kSent = -1;  // replaces an expected length
+constexpr int kSent = -1;  // in place of an expected length
 
 // MPI counts bytes in an int.
 constexpr std::size_t kLongestPiece = std::size_t{1} << 30;
@@ -21,8 +21,10 @@ std::size_t pieces_of(std::size_t bytes) {
 
 }  // namespace
 
-Wire::Wire(const LinkSpeed& links, int ranks)
-    : links_(links, ranks), is_slowed_(!links.is_free()) {}
+Wire::Wire(const LinkTimesPtr& links, const Place& place)
+    : links_(links, place.ranks),
+      is_slowed_(links != nullptr),
+      rank_(place.rank) {}
 
 Wire::~Wire() {
   for (MPI_Request& request : requests_) {
@@ -54,20 +56,18 @@ void Wire::receive(const MpiAddress& from, std::span<std::byte> into,
   } while (!into.empty());
 }
 
-void Wire::send(const MpiAddress& to, int link,
+void Wire::send(const MpiAddress& to, const Link& link,
                 std::span<const std::byte> bytes, Done done) {
-  if (!is_slowed_ || link == kNoLink)
-    return start_send(to, bytes, std::move(done));
+  if (!is_slowed_ || link.to < 0) return start_send(to, bytes, std::move(done));
   held_.emplace(due(to, link, bytes.size()), Held{to, bytes, std::move(done)});
 }
 
-Clock::time_point Wire::due(const MpiAddress& to, int link, std::size_t bytes) {
-  // This rank models only its own row of links, because a link belongs to its
-  // sender.
-  const bool occupies = link != kLatencyOnly;
+Clock::time_point Wire::due(const MpiAddress& to, const Link& link,
+                            std::size_t bytes) {
   const Clock::time_point arrival =
-      links_.message(0, occupies ? link : 0, occupies ? bytes : 0).end;
+      links_.message(rank_, link.to, link.is_occupied ? bytes : 0).end;
   Clock::time_point& last = last_due_[to];
+  // A small message must not overtake a large one to the same address.
   last = std::max(last, arrival);
   return last;
 }

@@ -28,12 +28,21 @@ struct MpiAddress {
 class Wire {
  public:
   using Done = std::function<void(const MPI_Status& status)>;
-  static constexpr int kNoLink = -1;
-  static constexpr int kLatencyOnly = -2;
+  // The link that a message takes.
+  struct Link {
+    int to = -1;  // a rank of the world; -1: the message is never held back
+    bool is_occupied = true;  // false: the message is too small for that
+  };
+
+  // The rank of the world that a wire belongs to.
+  struct Place {
+    int rank = 0;
+    int ranks = 1;
+  };
 
   // `links` may be slow, for emulated runs: a message that would still be in
   // transit is held back at its sender.
-  Wire(const LinkSpeed& links, int ranks);
+  Wire(const LinkTimesPtr& links, const Place& place);
   // Cancels receives that have not completed.
   ~Wire();
   Wire(const Wire&) = delete;
@@ -42,11 +51,9 @@ class Wire {
   // Receives a message into these bytes; advance() then calls `done`. REQUIRES:
   // the bytes stay in place until then.
   void receive(const MpiAddress& from, std::span<std::byte> into, Done done);
-  // `link` is the rank of the receiver in the world, whose link the message
-  // occupies; kLatencyOnly if it is too small to occupy a link, kNoLink if it
-  // is never held back. Messages of one address keep their order.
-  void send(const MpiAddress& to, int link, std::span<const std::byte> bytes,
-            Done done);
+  // Messages of one address keep their order.
+  void send(const MpiAddress& to, const Link& link,
+            std::span<const std::byte> bytes, Done done);
 
   // Starts the messages that are due and finishes those that are complete.
   // Returns whether there was any.
@@ -62,7 +69,7 @@ class Wire {
     Done done;
   };
 
-  [[nodiscard]] Clock::time_point due(const MpiAddress& to, int link,
+  [[nodiscard]] Clock::time_point due(const MpiAddress& to, const Link& link,
                                       std::size_t bytes);
   void start_send(const MpiAddress& to, std::span<const std::byte> bytes,
                   Done done);
@@ -72,8 +79,9 @@ class Wire {
   // One `done` for all pieces of a message that is too long for MPI's int.
   static Done once_all(std::size_t pieces, Done done);
 
-  LinkClock links_;
+  LinkClock links_;  // only those of this rank: a link belongs to its sender
   bool is_slowed_;
+  int rank_;
   std::multimap<Clock::time_point, Held> held_;  // by due time
   std::map<MpiAddress, Clock::time_point> last_due_;
   // Parallel vectors, because MPI_Testsome needs the requests in one array.

@@ -64,7 +64,8 @@ RC_GTEST_PROP(Curve, GroupsHoldTheirLowestAndHighest,
   RC_ASSERT(found == expected);
 }
 
-// The points that a client has which asks from its newest step on.
+// The points of a client that already has some, and asks for what follows its
+// newest step.
 RC_GTEST_PROP(Curve, NewPointsReplaceOnlyTheLastGroup,
               (std::vector<signed char> values)) {
   Curve curve(8);

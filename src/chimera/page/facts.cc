@@ -116,7 +116,7 @@ class FactList {
     if (!curve.is_flat_zero()) add_headline(label, percent(curve.mean()));
   }
 
-  // Durations of the step that is drawn, planned and measured.
+  // The mean time of the measured steps, and the planned time of one.
   void add_step_times() {
     const Curve& time = metrics_.curve("step_s");
     if (!time.empty()) add_headline("Step time", short_time(time.mean()));
@@ -201,7 +201,12 @@ class FactList {
                        schedule.width));
     }
     add("Gradient sums", std::string(name_of(config.sync)));
-    if (config.recompute) add("Recomputation", "yes");
+    if (config.recompute) {
+      add("Recomputation", config.recompute.is_all()
+                               ? "yes"
+                               : fmt::format("{} layers of each stage",
+                                             config.recompute.layers()));
+    }
   }
 
   void add_training(const RunConfig& config) {

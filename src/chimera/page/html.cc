@@ -122,7 +122,8 @@ std::string table_html(const std::vector<PageRun>& runs,
   return out + "</tbody></table></div>\n";
 }
 
-// Results and what differs in a table; the rest once, folded.
+// A table of the results and of whatever differs between runs. Below it,
+// folded, what all runs have in common.
 std::string comparison_html(const std::vector<PageRun>& runs,
                             const FactLists& facts) {
   std::vector<Fact> compared;

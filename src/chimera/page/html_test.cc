@@ -52,7 +52,8 @@ TEST(Html, SummaryNeedsNoScript) {
   EXPECT_THAT(summary, HasSubstr("<dd>10 of 100</dd>"));
 }
 
-// Results in a table; what all runs share once, folded, also without a script.
+// The summary of several runs has a table of what differs; what they have in
+// common is listed once and folded. It needs no script.
 TEST(Html, ComparesWhatDiffers) {
   const TestRun run;
   run.write_config();

@@ -192,8 +192,10 @@ bool HttpServer::advance(Connection& connection, const Handler& handler) {
 
 std::vector<pollfd> HttpServer::waits(int stop, int terminal) const {
   const bool is_full = connections_.size() >= kMostConnections;
+  // poll skips a negative descriptor: while this server is full, new
+  // connections wait in the kernel.
   std::vector<pollfd> waits = {{stop, POLLIN, 0},
-                               {terminal, 0, 0},  // only its end is reported
+                               {terminal, 0, 0},  // tells only when it closes
                                {is_full ? -1 : listener_, POLLIN, 0}};
   for (const Connection& connection : connections_) {
     const bool is_reading = connection.answer.empty();
@@ -206,6 +208,7 @@ std::vector<pollfd> HttpServer::waits(int stop, int terminal) const {
 void HttpServer::serve(const Handler& handler, int stop, int terminal) {
   while (true) {
     std::vector<pollfd> ready = waits(stop, terminal);
+    // Wakes once a second, to close connections that are past their deadline.
     if (poll(ready.data(), ready.size(), 1000) < 0 && errno != EINTR) return;
     if (ready[0].revents != 0 || ready[1].revents != 0) return;
     std::size_t at = 3;
@@ -219,6 +222,7 @@ void HttpServer::serve(const Handler& handler, int stop, int terminal) {
       close(it->descriptor);
       it = connections_.erase(it);
     }
+    // Last, because a new connection has no entry in `ready` yet.
     if (ready[2].revents != 0) accept_one();
   }
 }

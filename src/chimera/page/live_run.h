@@ -32,7 +32,7 @@ class LiveRun {
   LiveRun(RunRecord record, const PageBudget& budget);
 
   [[nodiscard]] std::string version() const;
-  // Changes when one of the files changes that are only read as a whole.
+  // Changes when a file changes that is only ever read as a whole.
   [[nodiscard]] std::string stamp() const;
 
   PageBudget budget_;

@@ -49,6 +49,18 @@ void keep_if(Timeline& timeline, const Keep& keep) {
   keep_events(order, timeline);
 }
 
+// Orders the events by worker and start, as the page expects them.
+void sort_by_worker(Timeline& timeline) {
+  const std::vector<Event>& events = timeline.trace.events;
+  std::vector<int> order(events.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return std::tie(events[a].worker, events[a].start) <
+           std::tie(events[b].worker, events[b].start);
+  });
+  keep_events(order, timeline);
+}
+
 struct Length {
   double start = std::numeric_limits<double>::infinity();
   double end = 0;
@@ -106,15 +118,13 @@ Timeline step_timeline(const Trace& trace, int step) {
     event.end -= start;
   }
   timeline.path = critical_path(one);
-  std::vector<int> order(one.events.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    const Event& first = one.events[a];
-    const Event& second = one.events[b];
-    return std::tie(first.worker, first.start) <
-           std::tie(second.worker, second.start);
-  });
-  keep_events(order, timeline);
+  sort_by_worker(timeline);
+  return timeline;
+}
+
+Timeline whole_timeline(const Trace& trace) {
+  Timeline timeline{.trace = trace, .path = critical_path(trace)};
+  sort_by_worker(timeline);
   return timeline;
 }
 
@@ -125,6 +135,7 @@ void shorten(Timeline& timeline, std::size_t most_events) {
           [](const Event& event) { return !is_send(event.action.op); });
   timeline.are_messages_left_out = true;
   if (events.size() <= most_events) return;
+  // Events are sorted by worker, so this keeps the first workers whole.
   const int workers = events[most_events].worker;
   keep_if(timeline, [&](const Event& event) { return event.worker < workers; });
   timeline.workers_left_out = timeline.trace.workers - workers;

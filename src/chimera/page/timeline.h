@@ -24,6 +24,9 @@ struct Timeline {
 // `step` has events.
 [[nodiscard]] Timeline step_timeline(const Trace& trace, int step);
 
+// All events of the trace with its critical path, ordered by worker and start.
+[[nodiscard]] Timeline whole_timeline(const Trace& trace);
+
 // Removes messages, and then the last workers, until at most `most_events` are
 // left.
 void shorten(Timeline& timeline, std::size_t most_events);

@@ -18,7 +18,7 @@ enum class WaitReason {
 
 struct Wait {
   WaitReason reason = WaitReason::kRest;
-  int worker = kNone;  // who sends, of activations and gradients
+  int worker = kNone;  // the sender, when waiting for a message
   double time = 0;
 
   bool operator==(const Wait&) const = default;

@@ -1,6 +1,6 @@
 // Profiles that come with the program: p100 (the machine of the paper), v100,
-// rtx3090, a100 and h100. Their texts are files of profiles/, in the format of
-// profile_text.h, so that a user can print one and change it.
+// rtx3090, a100 and h100. Their texts are the files of profiles/, in the format
+// of profile_text.h, which the build embeds; a user can copy and change one.
 //
 // Times and activations of one block of the first three are those of PipeFisher
 // (Osawa, Li, Hoefler: MLSys 2023), which measured only whole backwards. The

@@ -64,7 +64,7 @@ PlanTimes work_of(const Candidate& candidate, const Schedule& schedule,
       if (action.op == Op::kU) continue;
       times.compute += compute_time(costs, action, schedule.parts);
       if (candidate.recompute && action.op == Op::kF) {
-        times.recompute += costs.stages[action.stage].forward;
+        times.recompute += costs.stages[action.stage].recompute_time();
       }
     }
   }
@@ -94,7 +94,7 @@ PlanTimes paper_times(const Candidate& candidate, const Schedule& schedule,
                       const Costs& costs, const CandidateCost& cost) {
   const PaperTime paper =
       paper_time(candidate.spec, costs,
-                 {.recompute = candidate.recompute, .sync = cost.sync});
+                 {.recompute = bool{candidate.recompute}, .sync = cost.sync});
   // The paper's formula ignores updates, so they are left out of the compute
   // time here as well.
   PlanTimes times = work_of(candidate, schedule, costs);
@@ -126,7 +126,7 @@ double step_time(const Candidate& candidate, const Schedule& schedule,
     return simulated(candidate, schedule, costs, sync, options);
   }
   return paper_time(candidate.spec, costs,
-                    {.recompute = candidate.recompute, .sync = sync})
+                    {.recompute = bool{candidate.recompute}, .sync = sync})
       .total();
 }
 
@@ -153,6 +153,8 @@ PlanTimes times_of(const Candidate& candidate, const Schedule& schedule,
   if (options.model == CostModel::kPaper) {
     return paper_times(candidate, schedule, costs, cost);
   }
+  // Each simulation takes one more cause away: what it gains is the share of
+  // that cause.
   const Costs no_sums = with_free_sums(costs);
   const double without_sums =
       simulated(candidate, schedule, no_sums, cost.sync, options);
@@ -171,7 +173,7 @@ double least_paper_time(const Candidate& candidate, const Costs& costs) {
   for (const Sync sync : kSyncs) {
     const PaperTime time =
         paper_time(candidate.spec, costs,
-                   {.recompute = candidate.recompute, .sync = sync});
+                   {.recompute = bool{candidate.recompute}, .sync = sync});
     least = std::min(least, time.total());
   }
   return least;
@@ -189,7 +191,7 @@ double order_bound(const Candidate& candidate, const Schedule& schedule,
     for (const Action& action : schedule.actions[worker]) {
       work += compute_time(costs, action, schedule.parts);
       if (candidate.recompute && action.op == Op::kF) {
-        work += costs.stages[action.stage].forward;
+        work += costs.stages[action.stage].recompute_time();
       }
     }
     bound = std::max(bound, work);

@@ -55,8 +55,8 @@ struct CandidateCost {
 [[nodiscard]] double least_paper_time(const Candidate& candidate,
                                       const Costs& costs);
 
-// The end of the order if messages, sums and updates are free. A lower bound of
-// every cost model, and faster than all of them.
+// The end of the order if messages, sums and updates are free: a lower bound
+// under every cost model, and quicker to find than any of their times.
 [[nodiscard]] double order_bound(const Candidate& candidate,
                                  const Schedule& schedule, const Costs& costs);
 

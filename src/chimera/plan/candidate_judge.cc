@@ -1,21 +1,55 @@
 #include "chimera/plan/candidate_judge.h"
 
+#include <algorithm>
+
+#include "chimera/plan/model_layers.h"
 #include "chimera/plan/plan_changes.h"
 #include "chimera/plan/time_bound.h"
 
 namespace chimera {
 
+namespace {
+
+// The order of a single micro-batch. In every order there is a time when the
+// holders of a pipe hold one of all its stages, and this one never holds more.
+Schedule one_micro(const ScheduleSpec& spec) {
+  const Scheme& scheme = *find_scheme(spec.scheme);
+  Schedule order;
+  order.scheme = scheme.name;
+  order.depth = spec.depth;
+  order.micros = 1;
+  order.width = spec.width;
+  order.placement = scheme.place(resolve(spec).value());
+  order.actions.resize(order.workers());
+  const auto add = [&](Op op, int stage) {
+    order.actions[order.placement.worker(0, stage)].push_back(
+        {.op = op, .pipe = 0, .stage = stage, .micro = 0});
+  };
+  for (int stage = 0; stage < order.stages(); ++stage) add(Op::kF, stage);
+  for (int stage = order.stages(); stage-- > 0;) {
+    add(Op::kI, stage);
+    add(Op::kW, stage);
+  }
+  return order;
+}
+
+}  // namespace
+
 const StagedModel& CandidateJudge::model(const Candidate& candidate) {
   const ScheduleSpec& spec = candidate.spec;
-  const auto key = std::tuple(spec.depth * *spec.chunks, candidate.micro_batch,
-                              spec.scale == Scale::kHalving,
-                              update_holders(request_, candidate));
+  const auto key =
+      std::tuple(spec.depth * *spec.chunks, candidate.micro_batch,
+                 spec.scale == Scale::kHalving,
+                 update_holders(request_, candidate), candidate.recompute);
   const auto found = models_.find(key);
   if (found != models_.end()) return found->second;
   return models_.emplace(key, staged_model(request_, candidate)).first->second;
 }
 
-double CandidateJudge::bound(const Candidate& candidate) {
+double CandidateJudge::bound(const Candidate& layout) {
+  Candidate candidate = layout;
+  // How many layers the memory will ask for is not known yet, but at least one.
+  if (candidate.recompute) candidate.recompute = Recompute::first(1);
   // The paper's formula needs no order: it is its own bound.
   return request_.cost_model == CostModel::kSimulate
              ? time_bound(candidate, costs(candidate))
@@ -28,10 +62,44 @@ Plan CandidateJudge::sized(const Candidate& candidate, const Schedule& order) {
           .cut = staged.cut,
           .peak = peak_bytes(
               worker_bytes(order, staged,
-                           {.recompute = candidate.recompute,
+                           {.recompute = bool{candidate.recompute},
                             .shard_update = request_.shard_update,
                             .saves = request_.saves,
                             .undoes_updates = undoes_updates(request_)}))};
+}
+
+bool CandidateJudge::might_fit(const Candidate& layout) {
+  return fits(sized(layout, one_micro(layout.spec)));
+}
+
+Recompute CandidateJudge::least_recompute(const Candidate& candidate,
+                                          const Schedule& order) {
+  const auto fits_with = [&](Recompute recompute) {
+    Candidate some = candidate;
+    some.recompute = recompute;
+    return fits(sized(some, order));
+  };
+  if (fits_with(false)) return false;
+  if (!fits_with(true)) return true;
+  // More layers never need more memory.
+  int too_few = 0;
+  int enough = num_layers(request_.model);
+  while (enough - too_few > 1) {
+    const int middle = (too_few + enough) / 2;
+    (fits_with(Recompute::first(middle)) ? enough : too_few) = middle;
+  }
+  return recomputes_all(candidate, enough) ? Recompute(true)
+                                           : Recompute::first(enough);
+}
+
+// Whether no stage has more layers.
+bool CandidateJudge::recomputes_all(const Candidate& candidate, int layers) {
+  const std::vector<int>& cut = model(candidate).cut;
+  int longest = num_layers(request_.model) - cut.back();
+  for (size_t stage = 1; stage < cut.size(); ++stage) {
+    longest = std::max(longest, cut[stage] - cut[stage - 1]);
+  }
+  return layers >= longest;
 }
 
 void CandidateJudge::time(const Schedule& order, Plan& plan) {

@@ -31,8 +31,9 @@ class CandidateJudge {
     return cost_options(request_, candidate);
   }
 
-  // No order of the candidate takes less; found without making one.
-  double bound(const Candidate& candidate);
+  // A lower bound of the time of every order of the candidate, however few
+  // layers it recomputes. Found without making an order.
+  double bound(const Candidate& layout);
 
   // The candidate with its cut and bytes; its times are not set.
   // REQUIRES, here and below: `order` is the candidate's, compute-only.
@@ -40,6 +41,12 @@ class CandidateJudge {
   [[nodiscard]] bool fits(const Plan& plan) const {
     return plan.peak.total() <= request_.memory_bytes;
   }
+  // False if no order of the layout fits, however few micro-batches it holds
+  // and however many layers it recomputes. REQUIRES: `layout` is synchronous.
+  bool might_fit(const Candidate& layout);
+  // The fewest layers whose recomputation makes the candidate fit: none, or
+  // all if even that does not.
+  Recompute least_recompute(const Candidate& candidate, const Schedule& order);
   // Sets the plan's step time and its best way to synchronise.
   void time(const Schedule& order, Plan& plan);
   // Sets where the step time goes.
@@ -47,10 +54,11 @@ class CandidateJudge {
 
  private:
   const StagedModel& model(const Candidate& candidate);
+  [[nodiscard]] bool recomputes_all(const Candidate& candidate, int layers);
 
   const PlanRequest& request_;
   // Cut and costs depend on few numbers, and candidates are many.
-  std::map<std::tuple<int, int, bool, int>, StagedModel> models_;
+  std::map<std::tuple<int, int, bool, int, Recompute>, StagedModel> models_;
 };
 
 }  // namespace chimera

@@ -1,23 +1,6 @@
 #include "chimera/plan/forecast.h"
 
-#include <algorithm>
-
 namespace chimera {
-namespace {
-
-bool recomputes(const Schedule& lowered) {
-  const auto is_recompute = [](const Action& action) {
-    return action.op == Op::kR;
-  };
-  return std::any_of(lowered.actions.begin(), lowered.actions.end(),
-                     [&](const ActionList& list) {
-                       return std::any_of(list.begin(), list.end(),
-                                          is_recompute);
-                     });
-}
-
-}  // namespace
-
 StagedModel staged_run(const RunConfig& config, const Profile& profile,
                        const Schedule& schedule) {
   const ModelShape shape = shape_of(config.model);
@@ -34,6 +17,7 @@ StagedModel staged_run(const RunConfig& config, const Profile& profile,
        .precision = config.train.precision,
        .update_holders =
            config.train.shard_update ? schedule.pipes() * schedule.width : 1,
+       .recompute = recomputation(schedule),
        .cut = is_cut ? cut : default_cut(shape, schedule.stages())});
 }
 
@@ -42,7 +26,7 @@ std::vector<WorkerBytes> run_memory(const RunConfig& config,
                                     const Schedule& lowered) {
   return worker_bytes(
       lowered, staged_run(config, profile, lowered),
-      {.recompute = recomputes(lowered),
+      {.recompute = bool{recomputation(lowered)},
        .shard_update = config.train.shard_update,
        .has_receive_buffers = config.run.transport == TransportKind::kMpi,
        .saves = config.run.save_every > 0});

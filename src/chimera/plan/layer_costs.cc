@@ -42,8 +42,8 @@ LayerSource source_of(const Profile& profile, const LayerShape& shape) {
   double least = std::numeric_limits<double>::infinity();
   for (const LayerProfile& layer : profile.layers) {
     if (layer.shape.kind != LayerKind::kBlock) continue;
-    // A block of another precision is used only if there is no other, a derived
-    // one only if none was measured.
+    // Attention shares differ by less than 1. So the precision decides first,
+    // then whether the block was measured, and the share last.
     const double distance =
         std::abs(attention_share(layer.shape) - attention_share(shape)) +
         (layer.derived ? 1 : 0) +
@@ -83,8 +83,11 @@ LayerCosts layer_costs(const Profile& profile, const LayerShape& shape,
   costs.workspace_bytes =
       bytes(table.workspace_bytes, estimated_workspace_bytes(shape));
   // If the profile lacks it, W is assumed to free as much as a whole backward.
+  costs.is_deferred_measured = source.same && !table.deferred_bytes.empty();
   costs.deferred_bytes =
       bytes(table.deferred_bytes, costs.activation_bytes / micro_batch);
+  costs.input_workspace_bytes =
+      bytes(table.input_workspace_bytes, costs.workspace_bytes / micro_batch);
   return costs;
 }
 

@@ -15,6 +15,8 @@ struct LayerCosts {
   double activation_bytes = 0;
   double workspace_bytes = 0;
   double deferred_bytes = 0;
+  bool is_deferred_measured = false;
+  double input_workspace_bytes = 0;  // of I, where the backward is split
 
   [[nodiscard]] double total_s() const {
     return forward_s + input_grad_s + weight_grad_s;

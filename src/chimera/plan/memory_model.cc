@@ -120,13 +120,19 @@ class MemoryModel {
   [[nodiscard]] double input(int stage) const {
     return stage == 0 ? 0 : model_.costs.stages[stage - 1].boundary_bytes;
   }
-  // Bytes that R adds, or F without recomputation.
+  // Bytes of what a backward needs, besides the stage's input.
   [[nodiscard]] double activation(int stage) const {
     return model_.costs.stages[stage].activation_bytes;
   }
   // Bytes kept from F to the backward.
   [[nodiscard]] double kept(int stage) const {
-    return input(stage) + (options_.recompute ? 0 : activation(stage));
+    return input(stage) + (options_.recompute
+                               ? model_.costs.stages[stage].kept_bytes
+                               : activation(stage));
+  }
+  // Bytes that R adds.
+  [[nodiscard]] double remade(int stage) const {
+    return activation(stage) - model_.costs.stages[stage].kept_bytes;
   }
 
   // Walks the list once, in steady state.
@@ -147,14 +153,16 @@ class MemoryModel {
         held += kept(stage);
         note(model_.costs.stages[stage].boundary_bytes);  // its output
       }
+      // A schedule without R recomputes right before the backward.
       if (options_.recompute &&
           (says_when ? action.op == Op::kR
                      : gives_gradient(action.op) && action.part == 0)) {
-        held += activation(stage);
+        held += remade(stage);
       }
       if (gives_gradient(action.op)) {
         note(model_.costs.stages[stage].boundary_bytes / schedule_.parts +
-             model_.workspace_bytes[stage]);
+             (action.op == Op::kI ? model_.input_workspace_bytes
+                                  : model_.workspace_bytes)[stage]);
       }
       held += change_after(action);
     }

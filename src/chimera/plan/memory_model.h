@@ -26,8 +26,8 @@ struct WorkerBytes {
 };
 
 struct MemoryOptions {
-  // F keeps only the stage's input. R makes the rest again, right before the
-  // backward unless the schedule places it.
+  // F keeps only the stage's input and the model's kept_bytes. R makes the rest
+  // again, right before the backward unless the schedule places it.
   bool recompute = false;
   // Each holder of a stage, over pipes and copies, keeps only its share of the
   // optimizer states.
@@ -37,7 +37,7 @@ struct MemoryOptions {
   // need none, as they hand tensors over.
   bool has_receive_buffers = true;
   // Each holder of a stage copies its share of weights and optimizer states for
-  // a checkpoint, and keeps that memory for the next one.
+  // a checkpoint. That memory is there from the first steps to the last.
   bool saves = false;
   // Synchronous schemes keep a copy of the weights and optimizer states that
   // the last update changed, to undo it. A lowered schedule with V implies

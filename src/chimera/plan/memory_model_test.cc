@@ -25,6 +25,7 @@ StagedModel even_model(int stages, double boundary = kBoundary) {
   model.costs.stages.back().boundary_bytes = 0;
   model.workspace_bytes.assign(stages, 5);
   model.deferred_bytes.assign(stages, kAct);
+  model.input_workspace_bytes = model.workspace_bytes;
   return model;
 }
 
@@ -63,6 +64,21 @@ TEST(MemoryModel, RecomputationKeepsInputsAndOneActivation) {
       worker_bytes(made("gpipe", 4, 8), even_model(4), {.recompute = true});
   EXPECT_EQ(workers[0].activations, kAct);
   EXPECT_EQ(workers[3].activations, 8 * kBoundary + kAct);
+}
+
+// F keeps what is not recomputed; R adds the rest.
+TEST(MemoryModel, RecomputationInPartKeepsTheOthers) {
+  constexpr double kKept = 30;
+  StagedModel model = even_model(4);
+  for (StageCosts& stage : model.costs.stages) stage.kept_bytes = kKept;
+  const Schedule schedule = made("gpipe", 4, 8);
+  const auto workers = worker_bytes(schedule, model, {.recompute = true});
+  EXPECT_EQ(workers[0].activations, 7 * kKept + kAct);
+  EXPECT_EQ(workers[3].activations, 8 * kBoundary + 7 * kKept + kAct);
+  const auto lowered =
+      worker_bytes(lower(schedule, {.recompute = Recompute::first(1)}), model,
+                   {.recompute = true});
+  EXPECT_EQ(lowered, workers);
 }
 
 TEST(MemoryModel, ShardedOptimizersShareOverPipesAndCopies) {

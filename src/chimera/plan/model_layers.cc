@@ -63,7 +63,7 @@ double block_parameters(const ModelShape& model) {
   return attention + feed_forward + norms;
 }
 
-// Parameters of the head without the matrix of tokens.
+// Parameters of the head besides the matrix over the vocabulary.
 double head_parameters(const ModelShape& model) {
   const double hidden = model.hidden, vocab = model.vocab;
   if (is_llama(model.kind)) return hidden;

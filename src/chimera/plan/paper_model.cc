@@ -107,13 +107,14 @@ SumRanks ranks_of(const ScheduleSpec& spec, const Costs& costs,
 
 PaperTime paper_time(const ScheduleSpec& spec, const Costs& costs,
                      const PaperOptions& options) {
-  double forward = 0, backward = 0, boundary = 0;
+  double forward = 0, backward = 0, recompute = 0, boundary = 0;
   for (const StageCosts& stage : costs.stages) {
     forward = std::max(forward, stage.forward);
     backward = std::max(backward, stage.input_grad + stage.weight_grad);
+    recompute = std::max(recompute, stage.recompute_time());
     boundary = std::max(boundary, stage.boundary_bytes);
   }
-  if (options.recompute) backward += forward;
+  if (options.recompute) backward += recompute;
   const std::optional<PathCounts> counts =
       path_counts(spec, forward > 0 ? backward / forward : 1);
   CHIMERA_CHECK(counts.has_value(), "the paper has no form for this");

@@ -52,7 +52,7 @@ struct PaperTime {
 };
 
 struct PaperOptions {
-  bool recompute = false;  // a backward takes F longer
+  bool recompute = false;  // a backward takes R longer
   Sync sync = Sync::kEagerOpt;
 };
 

@@ -42,7 +42,7 @@ struct PlanRequest {
 struct Candidate {
   ScheduleSpec spec;  // pipes, chunks and shape filled in
   int micro_batch = 1;
-  bool recompute = false;
+  Recompute recompute = false;
 
   bool operator==(const Candidate&) const = default;
 };

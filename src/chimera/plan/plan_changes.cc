@@ -82,7 +82,7 @@ class Changes {
     const Schedule order = make_schedule(candidate.spec).value();
     const WorkerBytes peak =
         peak_bytes(worker_bytes(order, staged_model(request_, candidate),
-                                {.recompute = candidate.recompute,
+                                {.recompute = bool{candidate.recompute},
                                  .shard_update = request_.shard_update,
                                  .saves = request_.saves,
                                  .undoes_updates = undoes_updates(request_)}));
@@ -141,7 +141,8 @@ StagedModel staged_model(const PlanRequest& request,
                        .optimizer = request.optimizer,
                        .momentum = request.momentum,
                        .precision = request.precision,
-                       .update_holders = update_holders(request, candidate)});
+                       .update_holders = update_holders(request, candidate),
+                       .recompute = candidate.recompute});
 }
 
 }  // namespace chimera

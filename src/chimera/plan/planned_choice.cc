@@ -15,19 +15,29 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // A round of searches: how far each goes, and which plans take part.
 struct Round {
-  double effort = 1;
-  size_t most = 0;    // plans
-  double within = 1;  // times the best plan's step
+  bool is_full = false;
+  size_t most = 0;          // plans
+  size_t most_actions = 0;  // of all plans but the first
+  double within = 1;        // times the best plan's step
 };
-constexpr Round kShort{.effort = 0.02, .most = 24, .within = 1.3};
-constexpr Round kFull{.effort = 1, .most = 4, .within = 1.05};
+constexpr Round kShort{.most = 24, .most_actions = 200000, .within = 1.3};
+constexpr Round kFull{
+    .is_full = true, .most = 4, .most_actions = 4000, .within = 1.05};
+
+// A short search of a small order is longer: it costs little.
+double short_effort(const Schedule& order) {
+  return std::clamp(20.0 / static_cast<double>(num_actions(order)), 0.02, 0.1);
+}
+
+// A search that can gain less than this is not made.
+constexpr double kNearly = 0.996;
 
 // Caps are counted in chunks: a worker's activations come and go by chunks.
 int chunks_of(const ScheduleSpec& spec) {
   return static_cast<int>(std::lround(*resolve(spec)->cap * *spec.chunks));
 }
 
-// The default is left to the default.
+// Leaves the cap unset if it equals the default.
 void set_cap(ScheduleSpec& spec, int chunks) {
   spec.cap.reset();
   if (chunks != chunks_of(spec)) {
@@ -35,12 +45,18 @@ void set_cap(ScheduleSpec& spec, int chunks) {
   }
 }
 
+bool is_same_layout(const Candidate& a, Candidate b) {
+  b.spec.cap = a.spec.cap;
+  return a.spec == b.spec && a.micro_batch == b.micro_batch &&
+         a.recompute == b.recompute;
+}
+
 class PlannedSearch {
  public:
   explicit PlannedSearch(CandidateJudge& judge) : judge_(judge) {}
 
   PlannedChoice run(const std::vector<const Candidate*>& layouts) {
-    std::vector<std::pair<double, const Candidate*>> bounded;
+    std::vector<Bounded> bounded;
     bounded.reserve(layouts.size());
     for (const Candidate* layout : layouts) {
       bounded.emplace_back(judge_.bound(*layout), layout);
@@ -48,10 +64,9 @@ class PlannedSearch {
     std::stable_sort(
         bounded.begin(), bounded.end(),
         [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (const auto& [bound, layout] : bounded) {
-      if (bound >= best_time()) break;
-      begin(*layout, bound);
-    }
+    begin(bounded, false);
+    // Nothing fits: find out how much memory would do.
+    if (plans_.empty()) begin(bounded, true);
     search(kShort);
     search(kFull);
     try_caps();
@@ -61,6 +76,25 @@ class PlannedSearch {
   }
 
  private:
+  using Bounded = std::pair<double, const Candidate*>;
+
+  // Judges layouts, those with the least bound first; those that cannot fit
+  // only to find the fastest of all, or, with `to_the_end`, how little memory
+  // would do.
+  void begin(const std::vector<Bounded>& layouts, bool to_the_end) {
+    for (const auto& [bound, layout] : layouts) {
+      if (bound >= best_time()) break;
+      const bool is_tried = to_the_end || judge_.might_fit(*layout);
+      if (is_tried) {
+        begin(*layout, bound);
+      } else if (bound < time_of(choice_.any) && !layout->recompute) {
+        Plan plan = made(*layout);
+        judge_.time(*plan.order, plan);
+        note_any(plan);
+      }
+    }
+  }
+
   // Judges the layout by orders of fixed rules. If the default cap fits the
   // memory, larger caps are tried too; if not, the cap is lowered until it
   // fits.
@@ -69,7 +103,14 @@ class PlannedSearch {
     const int least = *layout.spec.pipes * *layout.spec.chunks;
     int cap = std::min(chunks_of(layout.spec),
                        layout.spec.micros * *layout.spec.chunks);
-    for (cap = std::max(cap, least); cap >= least;) {
+    cap = std::max(cap, least);
+    if (layout.recompute) {
+      set_cap(candidate.spec, cap);
+      candidate.recompute =
+          judge_.least_recompute(candidate, *made(candidate).order);
+      if (!candidate.recompute) return;  // another layout
+    }
+    while (cap >= least) {
       set_cap(candidate.spec, cap);
       Plan plan = made(candidate);
       const double over = plan.peak.total() - judge_.request().memory_bytes;
@@ -104,7 +145,7 @@ class PlannedSearch {
   // The plan of fixed rules, not timed.
   Plan made(const Candidate& candidate) {
     Schedule order = quick_order(candidate.spec, judge_.costs(candidate),
-                                 candidate.recompute);
+                                 bool{candidate.recompute});
     Plan plan = judge_.sized(candidate, order);
     if (!choice_.most_frugal ||
         plan.peak.total() < choice_.most_frugal->peak.total()) {
@@ -133,39 +174,76 @@ class PlannedSearch {
   void search(const Round& round) {
     sort();
     const size_t most = std::min(round.most, plans_.size());
+    if (round.is_full) smallest_first(most);
+    size_t searched = 0;  // actions
     for (size_t i = 0; i < most; ++i) {
       const double best = best_time();
       if (plans_[i].step_s > round.within * best) continue;
-      if (bound_of(plans_[i]) >= best) continue;
+      if (bound_of(plans_[i]) >= kNearly * best) continue;
       Plan start = plans_[i];
-      if (round.effort == 1) {
+      const size_t actions = num_actions(*start.order);
+      if (searched > 0 && searched + actions > round.most_actions) continue;
+      searched += actions;
+      if (round.is_full) {
         // The search that anybody else makes for this layout starts there.
         start.order = make_schedule(start.candidate.spec).value();
       }
-      go_on(start, round.effort);
+      go_on(start, round.is_full ? 1 : short_effort(*start.order));
     }
   }
 
-  // Searches a small layout that is the best under every cap, or many: a
-  // larger cap allows more orders, but a search may find better ones under a
-  // smaller one.
+  // Orders the nearly equal ones of the `most` best plans by size: in a small
+  // one a search gets further in less time. REQUIRES: sorted plans.
+  void smallest_first(size_t most) {
+    const auto end = std::find_if(
+        plans_.begin(), plans_.begin() + static_cast<std::ptrdiff_t>(most),
+        [&](const Plan& plan) {
+          return kNearly * plan.step_s > plans_.front().step_s;
+        });
+    std::stable_sort(plans_.begin(), end, [](const Plan& a, const Plan& b) {
+      return num_actions(*a.order) < num_actions(*b.order);
+    });
+  }
+
+  // Tries many caps for the best few layouts.
   void try_caps() {
-    if (plans_.empty()) return;
+    constexpr size_t kMost = 4;
+    constexpr double kWithin = 1.1;
     sort();
-    const Plan best = plans_.front();
+    std::vector<Plan> layouts;
+    for (const Plan& plan : plans_) {
+      if (plan.step_s > kWithin * best_time() || layouts.size() == kMost) break;
+      const bool is_known =
+          std::any_of(layouts.begin(), layouts.end(), [&](const Plan& other) {
+            return is_same_layout(plan.candidate, other.candidate);
+          });
+      if (!is_known) layouts.push_back(plan);
+    }
+    // The largest caps first: one of them is often the best, and rules out
+    // most others.
+    for (const bool is_first : {true, false}) {
+      for (const Plan& plan : layouts) try_caps_of(plan, is_first);
+    }
+  }
+
+  // Searches a small layout under its largest cap, or under the others (some of
+  // them if they are many). A larger cap allows more orders, but a search may
+  // find better ones under a smaller cap.
+  void try_caps_of(const Plan& best, bool is_largest) {
     const ScheduleSpec& spec = best.candidate.spec;
     constexpr size_t kMostActions = 1000;
     const int tries = static_cast<int>(kMostActions / num_actions(*best.order));
     if (tries < 4) return;
-    const int least = *spec.pipes * *spec.chunks;
-    const int most = spec.micros * *spec.chunks;
+    const int fewest = *spec.pipes * *spec.chunks;
+    const int most = std::max(spec.micros * *spec.chunks, fewest);
+    const int least = is_largest ? most : fewest;
     const int each = (most - least) / tries + 1;
     Candidate candidate = best.candidate;
-    for (int cap = most; cap >= least; cap -= each) {
+    for (int cap = is_largest ? most : most - each; cap >= least; cap -= each) {
       set_cap(candidate.spec, cap);
       Plan plan = made(candidate);
       plan.sync = best.sync;
-      if (bound_of(plan) >= best_time()) continue;
+      if (bound_of(plan) >= kNearly * best_time()) continue;
       plan.order = make_schedule(candidate.spec).value();
       go_on(plan, 1);
     }
@@ -179,7 +257,8 @@ class PlannedSearch {
                        {.cap = resolve(candidate.spec)->cap});
   }
 
-  // Twice the default, and the largest that may fit.
+  // Caps above the default to try: twice the default, and the largest that may
+  // fit.
   std::vector<int> larger_caps(const Plan& plan) {
     const ScheduleSpec& spec = plan.candidate.spec;
     if (spec.cap) return {};
@@ -200,7 +279,8 @@ class PlannedSearch {
     const Candidate& candidate = start.candidate;
     Schedule order = make_order({.spec = candidate.spec,
                                  .lowering = lowering_of(start),
-                                 .effort = effort},
+                                 .effort = effort,
+                                 .jitter = judge_.options(candidate).jitter},
                                 *start.order, judge_.costs(candidate));
     Plan plan = judge_.sized(candidate, order);
     plan.order = std::move(order);

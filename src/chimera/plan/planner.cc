@@ -10,6 +10,7 @@
 #include "chimera/plan/candidates.h"
 #include "chimera/plan/plan_changes.h"
 #include "chimera/plan/planned_choice.h"
+#include "chimera/schedule/validate.h"
 
 namespace chimera {
 namespace {
@@ -41,6 +42,8 @@ class Planner {
       if (!found.fitting) continue;
       Plan& plan = *found.fitting;
       judge_.explain(order_of(plan), plan);
+      // What the memory limit costs: the scheme's best plan without one may be
+      // faster.
       plan.times.memory = std::max(0.0, plan.step_s - time_of(found.any));
       add(std::move(plan));
     }
@@ -48,6 +51,8 @@ class Planner {
     std::stable_sort(
         report_.plans.begin(), report_.plans.end(),
         [](const Plan& a, const Plan& b) { return a.step_s < b.step_s; });
+    // A plan that is too large but faster than all others is shown apart: it
+    // tells what more memory would give.
     if (!judge_.fits(*fastest) && fastest->step_s < report_.plans[0].step_s) {
       judge_.explain(order_of(*fastest), *fastest);
       fastest->order.reset();
@@ -60,7 +65,9 @@ class Planner {
  private:
   using Group = std::vector<const Candidate*>;
 
-  // By scheme; those without a pipeline apart, with planned ones of them.
+  // The candidates by scheme. Those without a pipeline (D = 1) compete with
+  // each other whatever their scheme, except planned ones, which have a group
+  // of their own.
   [[nodiscard]] std::map<std::string, Group> groups() const {
     std::map<std::string, Group> groups;
     for (const Candidate& candidate : candidates_) {
@@ -98,7 +105,7 @@ class Planner {
     return {std::move(choice.fitting), std::move(choice.any)};
   }
 
-  // Candidates with the least bound first.
+  // Judges candidates in the order of their bounds, the lowest first.
   Found search(const Group& candidates) {
     std::vector<Bounded> bounded;
     for (const Candidate* candidate : candidates) {
@@ -109,19 +116,27 @@ class Planner {
         [](const Bounded& a, const Bounded& b) { return a.bound < b.bound; });
     Found found;
     for (const Bounded& next : bounded) {
+      // All later bounds are larger, so no later candidate can be better.
       if (next.bound >= time_of(found.fitting)) break;
       consider(*next.candidate, next.bound, found);
     }
     return found;
   }
 
-  void consider(const Candidate& candidate, double bound, Found& found) {
+  void consider(Candidate candidate, double bound, Found& found) {
     const Schedule schedule = make_schedule(candidate.spec).value();
+    if (candidate.recompute) {
+      candidate.recompute = judge_.least_recompute(candidate, schedule);
+      if (!candidate.recompute) return;  // another candidate
+    }
     Plan plan = judge_.sized(candidate, schedule);
     note_frugal(plan);
     const bool fits = judge_.fits(plan);
+    // A plan that does not fit is of interest only if it is the fastest without
+    // a memory limit.
     const double limit = fits ? time_of(found.fitting) : time_of(found.any);
     if (bound >= limit) return;
+    // A closer bound: the end of this very order with free communication.
     if (request_.cost_model == CostModel::kSimulate &&
         order_bound(candidate, schedule, judge_.costs(candidate)) >= limit) {
       return;
@@ -182,7 +197,12 @@ RunConfig with_plan(RunConfig base, const Plan& plan,
                    .recompute = plan.candidate.recompute,
                    .sync = plan.sync,
                    .cut = plan.cut};
-  if (plan.order) base.schedule.file = order_file;
+  if (plan.order) {
+    base.schedule.file = order_file;
+    // A run has no profile, so it counts all of an activation until W ends.
+    std::optional<double>& cap = base.schedule.spec.cap;
+    if (!validate(*plan.order, {.cap = cap}).empty()) cap.reset();
+  }
   return base;
 }
 

@@ -14,6 +14,7 @@
 #include "chimera/plan/candidate_cost.h"
 #include "chimera/plan/candidate_judge.h"
 #include "chimera/plan/candidates.h"
+#include "chimera/plan/model_layers.h"
 #include "chimera/plan/paper_model.h"
 #include "chimera/plan/time_bound.h"
 #include "chimera/schedule/forms.h"
@@ -101,8 +102,9 @@ TEST(TimeBound, IsNeverAboveTheSimulatorWithNodes) {
   for (const int ranks : {2, 3, 4}) expect_bounds_hold("gpt2-tiny", ranks);
 }
 
-// Compared with judging every candidate that has one order only;
-// planned_choice_test.cc compares planned orders.
+// The planner is compared with a loop that judges every candidate, with every
+// number of recomputed layers. planned_choice_test.cc does so for planned
+// orders, which are not among these.
 TEST(Planner, IsTheBestOfTheWholeSpace) {
   for (const double memory : {1e12, 12e6, 6e6}) {
     PlanRequest request = request_for("gpt2-tiny", 4, 8);
@@ -113,11 +115,16 @@ TEST(Planner, IsTheBestOfTheWholeSpace) {
     for (const Candidate& candidate : space) {
       if (candidate.spec.scheme == "planned") continue;
       const Schedule schedule = make_schedule(candidate.spec).value();
-      Plan plan = judge.sized(candidate, schedule);
-      if (!judge.fits(plan)) continue;
-      judge.time(schedule, plan);
-      const auto [place, added] = best.emplace(row_of(candidate), plan.step_s);
-      if (!added) place->second = std::min(place->second, plan.step_s);
+      for (int layers = 0; layers <= num_layers(request.model); ++layers) {
+        Candidate some = candidate;
+        some.recompute = Recompute::first(layers);
+        Plan plan = judge.sized(some, schedule);
+        if (!judge.fits(plan)) continue;
+        judge.time(schedule, plan);
+        const auto [place, added] =
+            best.emplace(row_of(candidate), plan.step_s);
+        if (!added) place->second = std::min(place->second, plan.step_s);
+      }
     }
     const Result<PlanReport> report = make_plans(request);
     ASSERT_TRUE(report.ok() || best.empty());
@@ -184,9 +191,39 @@ TEST(Planner, TheFormulaJudgesWhatItKnows) {
     EXPECT_DOUBLE_EQ(
         plan.step_s,
         paper_time(candidate.spec, model_of(request, candidate).costs,
-                   {.recompute = candidate.recompute, .sync = plan.sync})
+                   {.recompute = bool{candidate.recompute}, .sync = plan.sync})
             .total());
   }
+}
+
+// Between the memory of no and of full recomputation, a plan recomputes some
+// layers, and not one more than it must.
+TEST(Planner, RecomputesNoMoreThanItMust) {
+  PlanRequest request = request_for("bert-48", 4, 32);
+  request.schemes = {"1f1b"};
+  CandidateJudge judge(request);
+  const ScheduleSpec spec{.scheme = "1f1b",
+                          .depth = 4,
+                          .micros = 8,
+                          .pipes = 1,
+                          .chunks = 1,
+                          .shape = Shape::kLinear};
+  const Schedule order = make_schedule(spec).value();
+  const auto bytes = [&](Recompute recompute) {
+    return judge.sized({spec, 4, recompute}, order).peak.total();
+  };
+  for (const int layers : {2, 3, 6, 9, 11}) {
+    const double fits = bytes(Recompute::first(layers));
+    EXPECT_LT(bytes(true), fits);
+    EXPECT_LT(fits, bytes(Recompute::first(layers - 1)));
+    request.memory_bytes = fits;
+    EXPECT_EQ(judge.least_recompute({spec, 4, true}, order),
+              Recompute::first(layers));
+  }
+  request.memory_bytes = bytes(false);
+  EXPECT_EQ(judge.least_recompute({spec, 4, true}, order), Recompute(false));
+  request.memory_bytes = bytes(true);
+  EXPECT_EQ(judge.least_recompute({spec, 4, true}, order), Recompute(true));
 }
 
 TEST(Planner, LessMemoryIsNeverFaster) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "chimera/plan/model_layers.h"
+#include "chimera/schedule/costs.h"
 
 namespace chimera {
 
@@ -28,6 +29,8 @@ struct LayerTable {
   std::vector<double> workspace_bytes;
   // Bytes kept between the two halves of a backward.
   std::vector<double> deferred_bytes;
+  // Further bytes that I needs while it runs.
+  std::vector<double> input_workspace_bytes;
   // Standard deviation over mean of repeated measurements.
   std::vector<double> spread;
 
@@ -59,6 +62,8 @@ struct NodeProfile {
   int ranks = 1;  // that share a node
   double latency_s = 0;
   double s_per_byte = 0;
+  // Not the machine's, but how a run will be launched on it.
+  Distribution distribution = Distribution::kBlock;
 
   bool operator==(const NodeProfile&) const = default;
 };
@@ -86,6 +91,9 @@ struct Profile {
   // machine's software than the tables below say.
   std::array<double, 3> block_factor = {1, 1, 1};
   std::vector<LayerProfile> layers;  // at least one block
+  // The share of an activation that is held between I and W, whatever the
+  // layers say. Not in a profile's text.
+  std::optional<double> omega = {};
 
   bool operator==(const Profile&) const = default;
 };

@@ -175,6 +175,8 @@ class ProfileParser {
     table.activation_bytes = column("activation_mib", Need::kOptional, kMebi);
     table.workspace_bytes = column("workspace_mib", Need::kOptional, kMebi);
     table.deferred_bytes = column("deferred_mib", Need::kOptional, kMebi);
+    table.input_workspace_bytes =
+        column("input_workspace_mib", Need::kOptional, kMebi);
     table.spread = column("spread", Need::kOptional, 1);
     return table;
   }

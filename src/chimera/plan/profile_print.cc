@@ -66,6 +66,7 @@ std::string layer_text(const LayerProfile& layer) {
          list("activation_mib", table.activation_bytes, kMebi) +
          list("workspace_mib", table.workspace_bytes, kMebi) +
          list("deferred_mib", table.deferred_bytes, kMebi) +
+         list("input_workspace_mib", table.input_workspace_bytes, kMebi) +
          list("spread", table.spread, 1);
 }
 

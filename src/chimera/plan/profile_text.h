@@ -24,7 +24,8 @@
 //   micro_batch = [1, 2, 4]  # ascending; the lists below are as long
 //   forward_ms = [1.2, 1.5, 2.5]      # also input_grad_ms, weight_grad_ms
 //   activation_mib = [11, 22, 44]     # left out: estimated from the shape
-//   workspace_mib = [19, 22, 28]      # same; also deferred_mib
+//   workspace_mib = [19, 22, 28]      # same; also deferred_mib and
+//                                     # input_workspace_mib
 //   spread = [0.01, 0.01, 0.02]       # may be left out
 //   derived = true           # not measured (default false)
 //

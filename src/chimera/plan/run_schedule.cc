@@ -147,15 +147,17 @@ Diagnostics check_lowered(const RunConfig& config, const Schedule& lowered,
   };
   const bool sums_tied = sums_tied_weight(lowered);
   const ActionList& list = lowered.actions[0];
-  const bool recomputes =
-      std::any_of(list.begin(), list.end(),
-                  [](const Action& action) { return action.op == Op::kR; });
   need(sums_tied || !tied, "no sum of the tied embedding, which it needs",
        "model.tie_embeddings = true");
   need(!sums_tied || tied, "a sum of a tied embedding that is not tied",
        "model.tie_embeddings = false");
-  need(recomputes || !config.schedule.recompute, "no R, which it needs",
-       "schedule.recompute = true");
+  const Recompute recompute = config.schedule.recompute;
+  const Recompute has = recomputation(lowered);
+  need(has || !recompute, "no R, which it needs",
+       "schedule.recompute = " + text_of(recompute));
+  need(!has || !recompute || has == recompute,
+       "R of another number of layers (recompute = " + text_of(has) + ")",
+       "schedule.recompute = " + text_of(recompute));
   need(vote_gates_updates(list) || !vote_gates_update(config, lowered),
        "no vote before its updates",
        "train.clip, train.on_nan = \"skip\" and run.recover need it");
@@ -202,6 +204,9 @@ Change change_between(const Schedule& running, const Schedule& next) {
   if (next.parts != running.parts) {
     return {"parts = " + std::to_string(next.parts), as_before};
   }
+  if (next.recomputed_layers != running.recomputed_layers) {
+    return {"recompute = " + text_of(recomputation(next)), as_before};
+  }
   if (next.groups != running.groups) return {"its groups of sums", as_before};
   for (int worker = 0; worker < next.workers(); ++worker) {
     const ActionList& old_list = running.actions[worker];
@@ -242,7 +247,7 @@ Result<Schedule> make_run_schedule(const RunConfig& config,
   if (is_lowered(*schedule)) {
     errors = check_lowered(config, *schedule, tied);
     if (!errors.empty()) return errors;
-    return lower_checked(*schedule, {}, asked.spec.cap);
+    return lower_checked(*schedule, {}, {.cap = asked.spec.cap});
   }
   const Costs costs = options.costs != nullptr ? *options.costs
                       : config.model.kind == ModelKind::kEmulated
@@ -262,11 +267,14 @@ Result<Schedule> make_run_schedule(const RunConfig& config,
         options.running != nullptr ? compute_only(*options.running) : *schedule;
     // Workers meet after each step only if updates wait for the vote.
     const bool is_steady = !lowering.vote_gates_update || lowering.late_vote;
-    schedule = make_order(
-        {.spec = asked.spec, .lowering = lowering, .steady = is_steady}, start,
-        costs);
+    schedule = make_order({.spec = asked.spec,
+                           .lowering = lowering,
+                           .steady = is_steady,
+                           .jitter = options.jitter},
+                          start, costs);
   }
-  return lower_checked(*schedule, lowering, asked.spec.cap);
+  return lower_checked(*schedule, lowering,
+                       {.cap = asked.spec.cap, .omega = omegas(costs)});
 }
 
 Result<Schedule> make_replanned_schedule(const RunConfig& config,
@@ -305,6 +313,12 @@ std::string why_no_recovery(const RunConfig& config, const Schedule& schedule) {
   return "";
 }
 
+namespace {
+
+double time_per_byte(double gbps) { return gbps > 0 ? 8 / (gbps * 1e9) : 0; }
+
+}  // namespace
+
 Costs emulated_costs(const RunConfig& config, const Schedule& schedule) {
   const EmulatedConfig& emulated = config.emulated;
   const auto seconds = [&](const std::vector<double>& ms, int stage) {
@@ -324,8 +338,13 @@ Costs emulated_costs(const RunConfig& config, const Schedule& schedule) {
         static_cast<double>(emulated.grad_bytes) / schedule.chunks();
   }
   costs.latency = emulated.link_latency_ms / 1e3;
-  costs.time_per_byte =
-      emulated.link_gbps > 0 ? 8 / (emulated.link_gbps * 1e9) : 0;
+  costs.time_per_byte = time_per_byte(emulated.link_gbps);
+  if (emulated.node_ranks) {
+    costs.node = {
+        .ranks = *emulated.node_ranks,
+        .latency = emulated.node_latency_ms.value_or(0) / 1e3,
+        .time_per_byte = time_per_byte(emulated.node_gbps.value_or(0))};
+  }
   return costs;
 }
 

@@ -19,6 +19,7 @@ struct RunScheduleOptions {
   // The costs for which an order is planned. Null: the times of emulated
   // stages, otherwise F = I = W.
   const Costs* costs = nullptr;
+  double jitter = 0;  // how much these vary, as in SearchOptions
   // The order from which planning starts; the result is never slower. May be
   // null.
   const Schedule* running = nullptr;  // lowered

@@ -20,6 +20,7 @@ LayerCosts costs_of(const Profile& profile, const LayerShape& shape,
   costs.input_grad_s = part.input_grad_s * options.parts;
   costs.weight_grad_s = part.weight_grad_s * options.parts;
   costs.workspace_bytes = part.workspace_bytes;
+  costs.input_workspace_bytes = part.input_workspace_bytes;
   return costs;
 }
 
@@ -47,25 +48,40 @@ std::vector<int> cut_by_time(const std::vector<LayerCosts>& costs, int stages) {
 // Sums over the layers of a stage, from first to last.
 struct StageSum {
   StageCosts costs = {.forward = 0, .input_grad = 0, .weight_grad = 0};
+  int layers = 0;
+  double recompute_s = 0;  // of the recomputed layers
+  double kept_bytes = 0;   // of the others
   double parameters = 0;
   double workspace_bytes = 0;
+  double input_workspace_bytes = 0;
   double deferred_bytes = 0;
+  bool is_deferred_measured = true;
 
   // `gradient_bytes`: the gradient that one layer's backward passes to the
   // next.
-  void add(const ModelLayer& layer, const LayerCosts& cost, int parts,
-           double gradient_bytes) {
+  void add(const ModelLayer& layer, const LayerCosts& cost,
+           const StagingOptions& options, double gradient_bytes) {
+    const int parts = options.parts;
+    const bool is_recomputed = layers++ < options.recompute.layers();
+    (is_recomputed ? recompute_s : kept_bytes) +=
+        is_recomputed ? cost.forward_s : cost.activation_bytes;
     costs.forward += cost.forward_s;
     costs.input_grad += cost.input_grad_s;
     costs.weight_grad += cost.weight_grad_s;
     costs.activation_bytes += cost.activation_bytes;
     deferred_bytes += cost.deferred_bytes;
+    is_deferred_measured &= cost.is_deferred_measured;
     parameters += layer.parameters;
     // A backward starts at the last layer. What this layer kept is freed by the
     // time that it reaches the earlier layers.
     workspace_bytes = std::max(
         cost.workspace_bytes,
         workspace_bytes + (gradient_bytes - cost.activation_bytes) / parts);
+    input_workspace_bytes = std::max(
+        cost.input_workspace_bytes,
+        input_workspace_bytes +
+            (gradient_bytes + cost.deferred_bytes - cost.activation_bytes) /
+                parts);
   }
 };
 
@@ -122,7 +138,7 @@ StagedModel staged_model(const ModelShape& model, const Profile& profile,
         last ? static_cast<int>(layers.size()) : staged.cut[stage + 1];
     StageSum sum;
     for (int layer = staged.cut[stage]; layer < end; ++layer) {
-      sum.add(layers[layer], costs[layer], options.parts, boundary);
+      sum.add(layers[layer], costs[layer], options, boundary);
     }
     StageCosts& all = sum.costs;
     all.update = sum.parameters * update_s;
@@ -132,8 +148,24 @@ StagedModel staged_model(const ModelShape& model, const Profile& profile,
     all.boundary_bytes = last ? 0 : boundary;
     all.activation_bytes =
         std::max(0.0, all.activation_bytes - all.boundary_bytes);
+    if (options.recompute) {
+      all.recompute = sum.recompute_s;
+      // The first layer that is kept also keeps its input.
+      const bool keeps = options.recompute.layers() < sum.layers;
+      const double kept =
+          keeps ? sum.kept_bytes + boundary - all.boundary_bytes : 0;
+      all.kept_bytes = std::clamp(kept, 0.0, all.activation_bytes);
+    }
+    const double whole = all.activation_bytes + (stage == 0 ? 0 : boundary);
+    if (profile.omega) {
+      sum.deferred_bytes = *profile.omega * whole;
+      all.omega = *profile.omega;
+    } else if (sum.is_deferred_measured && whole > 0) {
+      all.omega = std::min(1.0, sum.deferred_bytes / whole);
+    }
     staged.costs.stages.push_back(all);
     staged.workspace_bytes.push_back(sum.workspace_bytes);
+    staged.input_workspace_bytes.push_back(sum.input_workspace_bytes);
     staged.deferred_bytes.push_back(sum.deferred_bytes);
   }
   add_tied(layers, numbers, update_s, staged);
@@ -144,8 +176,9 @@ StagedModel staged_model(const ModelShape& model, const Profile& profile,
   staged.costs.sums = SumCosts{profile.sum.latency_s, profile.sum.s_per_byte,
                                profile.sum.node_s_per_byte};
   if (profile.node) {
-    staged.costs.node = NodeCosts{profile.node->ranks, profile.node->latency_s,
-                                  profile.node->s_per_byte};
+    staged.costs.node =
+        NodeCosts{profile.node->ranks, profile.node->latency_s,
+                  profile.node->s_per_byte, profile.node->distribution};
   }
   return staged;
 }

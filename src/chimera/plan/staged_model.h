@@ -22,15 +22,19 @@ struct StagingOptions {
   // Number of ranks that share the update of a stage, over pipes and copies
   // (train.shard_update).
   int update_holders = 1;
+  Recompute recompute = false;
   std::vector<int> cut = {};  // first layer of each stage; may be empty
 };
 
 struct StagedModel {
   std::vector<int> cut;  // first layer of each stage
   // Seconds and bytes. A stage's activation_bytes exclude its input, which the
-  // previous stage makes, and its output, which is sent.
+  // previous stage makes, and its output, which is sent. Its omega counts the
+  // input; it is 1 where the profile does not tell what W needs.
   Costs costs;
   std::vector<double> workspace_bytes;  // [stage], while a backward runs
+  // [stage], while I runs, which leaves to W what a whole backward frees.
+  std::vector<double> input_workspace_bytes;
   // [stage], between the halves of a backward, including the input if it is
   // kept.
   std::vector<double> deferred_bytes;

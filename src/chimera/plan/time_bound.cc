@@ -64,7 +64,7 @@ class TimeBound {
     for (int stage = 0; stage < placement_.stages(); ++stage) {
       const StageCosts& cost = costs_.stages[stage];
       const int worker = placement_.worker(pipe, stage);
-      const double again = candidate_.recompute ? cost.forward : 0;
+      const double again = candidate_.recompute ? cost.recompute_time() : 0;
       work_[worker] +=
           micros * (cost.forward + again + cost.input_grad + cost.weight_grad);
       head_[worker] = std::min(head_[worker], down);

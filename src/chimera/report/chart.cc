@@ -19,6 +19,7 @@ bool is_sum(const Event& event) {
 
 void add_sum(const Event& event, ChartRow* row) {
   constexpr double kDust = 1e-9;  // overlaps below this are rounding errors
+  // Sums that overlap are drawn below each other, in as few lanes as possible.
   for (Lane& lane : row->sums) {
     if (lane.back()->end <= event.start * (1 + kDust)) {
       lane.push_back(&event);
@@ -58,6 +59,7 @@ void measure_blocks(Chart* chart) {
       durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 4);
   std::nth_element(durations.begin(), quartile, durations.end());
   chart->typical = *quartile;
+  // nth_element has put all shorter ones before the quartile.
   chart->shortest = *std::min_element(durations.begin(), quartile + 1);
 }
 

@@ -9,7 +9,7 @@ namespace chimera {
 // binding or a container.
 [[nodiscard]] int usable_cores();
 
-// Cores of this host for all of its ranks, of which there are `ranks_here`; a
+// Number of cores that the `ranks_here` ranks of this host have together. A
 // launcher may have bound each of them to some cores.
 [[nodiscard]] int cores_of_ranks(int ranks_here);
 

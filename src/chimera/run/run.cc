@@ -67,6 +67,7 @@ RunEnd run_here(const RunConfig& config, const RunOptions& options,
     if (!found) return {say_errors(found.errors(), observer)};
     point = *found;
   }
+  // Everything is read and checked before anything of the run is written.
   const Result<std::unique_ptr<RunSetup>> made =
       set_up_here(config, {.checkpoint = point ? point->checkpoint : "",
                            .own_model = options.own_model});

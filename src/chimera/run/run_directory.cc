@@ -148,7 +148,7 @@ void RunDirectory::add_metrics(const StepReport& report) {
   }
   if (report.skipped) line += ",\"skipped\":true";
   if (report.redone) line += ",\"redone\":true";
-  constexpr std::size_t kMost = 64 << 20;  // that wait for a full disk
+  constexpr std::size_t kMost = 64 << 20;  // kept while the disk is full
   if (unwritten_metrics_.size() > kMost) unwritten_metrics_.clear();
   unwritten_metrics_ += line + "}\n";
   metrics_.append(unwritten_metrics_);

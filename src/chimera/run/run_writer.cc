@@ -38,6 +38,8 @@ ExitCode code_of(const TrainOutcome& outcome, const RunSetup& setup) {
   if (outcome.bad) return kExitNumeric;
   const bool cut_short =
       outcome.interrupted && outcome.steps < *setup.config.train.steps;
+  // Only a checkpoint of the very last step lets a launcher start the run again
+  // without loss.
   if (cut_short && outcome.wants_save) {
     return outcome.saved == outcome.steps ? kExitSaved : kExitDisk;
   }
@@ -197,6 +199,8 @@ void RunWriter::on_step(const StepReport& report) {
 void RunWriter::write_metrics(const StepReport& report) {
   directory().add_metrics(report);
   if (Clock::now() < next_state_) return;
+  // A process that was stopped for long may have been given up by the others
+  // meanwhile.
   if (directory().was_ended()) {
     throw CommError("the other ranks have ended this run without this one");
   }

@@ -47,6 +47,8 @@ std::optional<int> SurvivorSave::wait() {
   if (!ending) return std::nullopt;
   const bool is_lost = ending->lost == options_.rank;
   if (is_lost && !ending->is_self_reported()) return std::nullopt;
+  // A rank that has failed by itself waits for the others, a survivor for its
+  // own worker.
   const std::optional<int> saved =
       is_lost ? wait_for_others() : wait_for_worker(ending->lost);
   if (ending->is_self_reported() && saved == options_.first_step) {

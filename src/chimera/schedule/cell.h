@@ -3,11 +3,11 @@
 //   cell   := [number] op [micro] ["." part] ["@" pipe] [">" peer | "<" peer]
 //             ["~" lag]
 //   number := the stage; for G the group
-//   op     := F B I W U R RF RB SF SB G N
+//   op     := F B I W U R RF RB SF SB G N V
 //   lag    := how many steps the action lags behind its round (-step)
 //
 // Fields that are 0 or absent are left out: 0F0, 3B2@1, 3B2.1@1, 1RF0<0,
-// 0SF0>1, 2G, 3U, 0B1~3, N.
+// 0SF0>1, 2G, 3U, 0B1~3, N, V~1.
 #pragma once
 
 #include <optional>

@@ -16,6 +16,7 @@ Costs uniform_costs(const Schedule& schedule, const UniformTimes& times) {
   stage.input_grad = (times.backward - weight_grad) * share;
   stage.weight_grad = weight_grad * share;
   stage.update = times.update * share;
+  stage.omega = times.omega;
   Costs costs;
   costs.stages.assign(schedule.stages(), stage);
   costs.latency = times.latency;
@@ -23,13 +24,26 @@ Costs uniform_costs(const Schedule& schedule, const UniformTimes& times) {
   return costs;
 }
 
+std::vector<double> omegas(const Costs& costs) {
+  std::vector<double> shares;
+  for (const StageCosts& stage : costs.stages) shares.push_back(stage.omega);
+  return shares;
+}
+
+void set_omegas(Costs& costs, const std::vector<double>& omega) {
+  for (size_t stage = 0; stage < costs.stages.size(); ++stage) {
+    costs.stages[stage].omega = omega[stage];
+  }
+}
+
 double compute_time(const Costs& costs, const Action& action, int parts) {
   if (!is_compute(action.op)) return 0;
   const StageCosts& stage = costs.stages[action.stage];
   switch (action.op) {
     case Op::kF:
-    case Op::kR:
       return stage.forward;
+    case Op::kR:
+      return stage.recompute_time();
     case Op::kB:
       return (stage.input_grad + stage.weight_grad) / parts;
     case Op::kI:
@@ -44,12 +58,14 @@ double compute_time(const Costs& costs, const Action& action, int parts) {
 namespace {
 
 // Ranks of copies that lie the same way on nodes repeat after ranks /
-// gcd(workers, ranks) copies.
+// gcd(workers, ranks) copies; in turns, all copies lie the same way.
 bool share_node(const NodeCosts& node, const Route& route) {
+  const int all = route.workers * route.width;
   const int period = node.ranks / std::gcd(route.workers, node.ranks);
   for (int copy = 0; copy < std::min(route.width, period); ++copy) {
     const int first = copy * route.workers;
-    if ((first + route.from) / node.ranks != (first + route.to) / node.ranks) {
+    if (node.node_of(first + route.from, all) !=
+        node.node_of(first + route.to, all)) {
       return false;
     }
   }
@@ -75,27 +91,20 @@ double rabenseifner_time(const SumCosts& costs, double ranks, double bytes) {
 SumRanks sum_ranks(const Costs& costs, const std::vector<int>& holders,
                    int workers, int width) {
   if (!costs.node) return {static_cast<double>(holders.size()) * width, 1, 1};
+  const int all = workers * width;
+  std::vector<int> on_node((all - 1) / costs.node->ranks + 1);
+  for (int copy = 0; copy < width; ++copy) {
+    for (const int worker : holders) {
+      ++on_node[costs.node->node_of(copy * workers + worker, all)];
+    }
+  }
   SumRanks ranks{0, 0, std::numeric_limits<double>::infinity()};
-  int node = -1;
-  double here = 0;
-  const auto leave = [&] {
-    if (node < 0) return;
+  for (const double here : on_node) {
+    if (here == 0) continue;
     ++ranks.nodes;
     ranks.most = std::max(ranks.most, here);
     ranks.least = std::min(ranks.least, here);
-  };
-  for (int copy = 0; copy < width; ++copy) {
-    for (const int worker : holders) {
-      const int at = (copy * workers + worker) / costs.node->ranks;
-      if (at != node) {
-        leave();
-        node = at;
-        here = 0;
-      }
-      ++here;
-    }
   }
-  leave();
   return ranks;
 }
 
@@ -103,6 +112,8 @@ double all_reduce_time(const Costs& costs, const SumRanks& ranks,
                        double bytes) {
   const SumCosts sums =
       costs.sums.value_or(SumCosts{costs.latency, costs.time_per_byte});
+  // Each rank of a node sums its share of the bytes with other nodes. Shares
+  // are largest on the emptiest node, for which the others wait.
   const double between =
       rabenseifner_time(sums, ranks.nodes, bytes / ranks.least);
   if (!costs.node) return between;

@@ -3,15 +3,18 @@
 // and uses it throughout.
 #pragma once
 
+#include <array>
 #include <optional>
+#include <string_view>
 #include <vector>
 
+#include "chimera/base/names.h"
 #include "chimera/schedule/schedule.h"
 
 namespace chimera {
 
 struct StageCosts {
-  double forward = 1;  // also the time of a recomputation
+  double forward = 1;
   double input_grad = 1;
   double weight_grad = 1;  // whole backward = input_grad + weight_grad
   double update = 0;
@@ -20,7 +23,17 @@ struct StageCosts {
   double optimizer_bytes = 0;
   double activation_bytes = 0;  // of one micro-batch
   double boundary_bytes = 0;    // of the tensor between this stage and the next
+  // The time of R; if absent, that of the forward.
+  std::optional<double> recompute = {};
+  // The part of activation_bytes that a forward keeps even if R makes the rest
+  // again.
+  double kept_bytes = 0;
+  // The share of an activation that is held between I and W: what W needs.
+  double omega = 1;
 
+  [[nodiscard]] double recompute_time() const {
+    return recompute.value_or(forward);
+  }
   bool operator==(const StageCosts&) const = default;
 };
 
@@ -28,20 +41,35 @@ struct StageCosts {
 struct SumCosts {
   double latency = 0;
   double time_per_byte = 0;
-  // What all sums of a worker share, its network card: sums that run at once
-  // have this rate together. 0: there is no such limit, but sums of one pair of
+  // Time per byte of a worker's network card, which all sums that the worker
+  // has at once share. 0: there is no such limit, but sums of one pair of
   // workers run one after the other.
   double node_time_per_byte = 0;
 
   bool operator==(const SumCosts&) const = default;
 };
 
+// How a launcher deals ranks out to nodes, in the words of srun: so many in a
+// row to each, or one by one in turns.
+enum class Distribution { kBlock, kCyclic };
+inline constexpr auto kDistributionNames =
+    std::to_array<std::string_view>({"block", "cyclic"});
+constexpr Names names_of(Distribution) { return kDistributionNames; }
+
 // Links within a node, if they differ from those between nodes. Worker w of
-// copy c is rank c * workers + w, and `ranks` ranks in a row share a node.
+// copy c is rank c * workers + w, and up to `ranks` ranks share a node.
 struct NodeCosts {
   int ranks = 1;
   double latency = 0;  // per message, and per round of a sum
   double time_per_byte = 0;
+  Distribution distribution = Distribution::kBlock;
+
+  // The node of `rank` among `all` ranks.
+  [[nodiscard]] int node_of(int rank, int all) const {
+    return distribution == Distribution::kBlock
+               ? rank / ranks
+               : rank % ((all + ranks - 1) / ranks);
+  }
 
   bool operator==(const NodeCosts&) const = default;
 };
@@ -80,10 +108,15 @@ struct UniformTimes {
   double update = 0;
   double latency = 0;
   double sum_time = 0;
+  double omega = 1;
 };
 
 [[nodiscard]] Costs uniform_costs(const Schedule& schedule,
                                   const UniformTimes& times);
+
+// [stage]: StageCosts::omega.
+[[nodiscard]] std::vector<double> omegas(const Costs& costs);
+void set_omegas(Costs& costs, const std::vector<double>& omega);
 
 // How long `action` occupies its worker; 0 for everything that is not compute.
 [[nodiscard]] double compute_time(const Costs& costs, const Action& action,

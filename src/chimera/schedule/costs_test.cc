@@ -37,6 +37,24 @@ TEST(Costs, AMessageIsAsSlowAsInTheSlowestCopy) {
   EXPECT_DOUBLE_EQ(time_between(0, 1, 6, 100), kWithin);
 }
 
+// Eight ranks on two nodes, in turns.
+TEST(Costs, RanksMayBeDealtOutInTurns) {
+  Costs costs = two_levels();
+  costs.node->distribution = Distribution::kCyclic;
+  const auto message = [&](int from, int to) {
+    return message_time(costs, {from, to, 4, 2}, 8).total();
+  };
+  EXPECT_DOUBLE_EQ(message(0, 1), kBetween);
+  EXPECT_DOUBLE_EQ(message(1, 3), kWithin);
+  const auto sum = [&](const std::vector<int>& holders, int width) {
+    return all_reduce_time(costs, sum_ranks(costs, holders, 4, width), 8);
+  };
+  // Both copies of a worker share a node, and so do those of worker 2.
+  EXPECT_DOUBLE_EQ(sum({0}, 2), 2 * 0.1 + 8 * 0.05);
+  EXPECT_DOUBLE_EQ(sum({0, 2}, 2), 4 * 0.1 + 1.5 * 8 * 0.05);
+  EXPECT_DOUBLE_EQ(sum({0, 1}, 2), 2 * 0.1 + 8 * 0.05 + 2 + 4 * 0.5);
+}
+
 TEST(Costs, ASumReducesWithinNodesFirst) {
   const Costs costs = two_levels();
   const auto time = [&](const std::vector<int>& holders, int workers,
@@ -50,7 +68,7 @@ TEST(Costs, ASumReducesWithinNodesFirst) {
                    4 * 0.1 + 1.5 * 8 * 0.05 + 2 + 1 * 2 * 0.5);
   // Two nodes with a rank each.
   EXPECT_DOUBLE_EQ(time({0}, 4, 2), 2 + 1 * 8 * 0.5);
-  // 3 ranks on one node and 1 on the other: it carries all bytes.
+  // Three ranks on one node and one on the other, which carries all bytes.
   EXPECT_DOUBLE_EQ(time({1, 2, 3, 4}, 8, 1),
                    2 * std::log2(3) * 0.1 + 4.0 / 3 * 8 * 0.05 + 2 + 8 * 0.5);
 }

@@ -25,6 +25,7 @@ std::vector<Schedule> samples() {
                                            .vote_gates_update = true}));
       schedules.push_back(
           lower(schedule, {.vote_gates_update = true, .late_vote = true}));
+      schedules.push_back(lower(schedule, {.recompute = Recompute::first(2)}));
       schedules.push_back(lower(schedule, {.sync = Sync::kBlocking,
                                            .recompute = true,
                                            .recompute_late = true}));

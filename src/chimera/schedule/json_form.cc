@@ -62,6 +62,9 @@ std::string to_json(const Schedule& schedule) {
   add_field(out, "workers", schedule.workers());
   add_field(out, "width", schedule.width);
   add_field(out, "parts", schedule.parts);
+  if (schedule.recomputed_layers > 0) {
+    add_field(out, "recompute", schedule.recomputed_layers);
+  }
   out += ",\n \"placement\":";
   add_array(out, schedule.placement.worker_of, ",",
             [&](const std::vector<int>& row) {

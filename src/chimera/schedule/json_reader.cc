@@ -46,8 +46,9 @@ class ScheduleReader {
 
 const std::vector<std::string>& top_keys() {
   static const std::vector<std::string> kKeys = {
-      "format",  "scheme", "depth", "micros",    "pipes",   "stages",
-      "workers", "width",  "parts", "placement", "actions", "groups"};
+      "format",    "scheme",  "depth", "micros", "pipes",
+      "stages",    "workers", "width", "parts",  "recompute",
+      "placement", "actions", "groups"};
   return kKeys;
 }
 
@@ -83,6 +84,8 @@ void ScheduleReader::read_top(const std::string& key) {
     schedule_.width = bounded(key, 1, kMost);
   } else if (key == "parts") {
     schedule_.parts = bounded(key, 1, 2);
+  } else if (key == "recompute") {
+    schedule_.recomputed_layers = bounded(key, 1, kMost);
   } else if (key == "pipes") {
     pipes_ = bounded(key, 1, kMost);
   } else if (key == "stages") {

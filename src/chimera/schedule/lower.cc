@@ -7,7 +7,6 @@
 #include "chimera/schedule/asap.h"
 #include "chimera/schedule/micro_index.h"
 #include "chimera/schedule/sum_plan.h"
-#include "chimera/schedule/validate.h"
 
 namespace chimera {
 namespace {
@@ -29,6 +28,9 @@ class Lowering {
         recomputed_(MicroIndex(schedule).cells()),
         next_sum_(schedule.workers(), 0) {
     for (ActionList& list : lowered_.actions) list.clear();
+    if (options.recompute && !options.recompute.is_all()) {
+      lowered_.recomputed_layers = options.recompute.layers();
+    }
     lowered_.groups =
         sum_groups(schedule.placement, schedule.width, options.tied);
     if (!asynchronous_) {
@@ -41,6 +43,9 @@ class Lowering {
   Schedule run() {
     bool is_vote_open =
         options_.vote_gates_update && options_.late_vote && !asynchronous_;
+    // Whatever is emitted is appended in one global order of the actions,
+    // whichever list it belongs to. Waits therefore point back in that order,
+    // and cannot form a cycle.
     for (const Place& place : times_.order) {
       if (is_vote_open && is_backward(action_at(place).op)) {
         emit_verdicts();
@@ -99,8 +104,8 @@ class Lowering {
     }
   }
 
-  // Emits what the last backward of an update waits for before it sends: the
-  // sum, and the update.
+  // With kDdp: emits the sum and the update that stand between the last
+  // backward of a stage and its message.
   void emit_ddp_updates(const Place& place) {
     const ActionList& source = source_.actions[place.worker];
     ActionList& list = lowered_.actions[place.worker];
@@ -122,6 +127,8 @@ class Lowering {
   // is to be late.
   void emit_recompute(const Action& backward, ActionList& list) {
     const bool is_last = backward.stage + 1 == source_.stages();
+    // There each backward stands right behind its forward: nothing would be
+    // saved.
     if (options_.recompute_late && asynchronous_ && is_last) return;
     const size_t cell =
         MicroIndex(source_).cell(backward.stage, backward.micro);
@@ -194,6 +201,7 @@ class Lowering {
       ActionList& list = lowered_.actions[worker];
       if (options_.sync == Sync::kBlocking) emit_blocking_sums(worker);
       start_sums(worker, static_cast<int>(source_.actions[worker].size()));
+      // The place of N alone says whether updates wait for it.
       if (options_.vote_gates_update) list.push_back({.op = Op::kN});
       if (!places_updates(options_.sync)) emit_updates(worker, kNone);
       if (!options_.vote_gates_update) list.push_back({.op = Op::kN});
@@ -272,6 +280,7 @@ class Lowering {
 Schedule compute_only(const Schedule& lowered) {
   Schedule schedule = lowered;
   schedule.groups.clear();
+  schedule.recomputed_layers = 0;
   for (ActionList& list : schedule.actions) {
     std::erase_if(list, [](const Action& action) {
       return action.op != Op::kF && !is_backward(action.op);
@@ -321,13 +330,13 @@ Schedule lower(const Schedule& schedule, const LowerOptions& options) {
 
 Result<Schedule> lower_checked(const Schedule& schedule,
                                const LowerOptions& options,
-                               std::optional<double> cap) {
+                               const ValidateOptions& proof) {
   if (!is_lowered(schedule)) {
     Diagnostics errors = check_lowering(schedule, options);
     if (!errors.empty()) return errors;
   }
   Schedule lowered = is_lowered(schedule) ? schedule : lower(schedule, options);
-  const std::vector<Violation> violations = validate(lowered, {.cap = cap});
+  const std::vector<Violation> violations = validate(lowered, proof);
   if (!violations.empty()) return to_diagnostics(violations);
   return lowered;
 }

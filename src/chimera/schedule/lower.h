@@ -17,6 +17,7 @@
 #include "chimera/base/result.h"
 #include "chimera/schedule/costs.h"
 #include "chimera/schedule/schedule.h"
+#include "chimera/schedule/validate.h"
 
 namespace chimera {
 
@@ -42,7 +43,7 @@ constexpr Names names_of(Sync) { return kSyncNames; }
 
 struct LowerOptions {
   Sync sync = Sync::kEagerOpt;
-  bool recompute = false;
+  Recompute recompute = false;
   // True: R also waits for the gradient of its backward (it names the
   // gradient's sender as its peer), and asynchronous schemes, whose last stage
   // runs each backward right behind its forward, do not recompute there.
@@ -72,11 +73,11 @@ struct LowerOptions {
 [[nodiscard]] Schedule lower(const Schedule& schedule,
                              const LowerOptions& options = {});
 
-// `schedule` lowered (unless it is already), validated, and checked against the
-// cap; or every violation.
+// `schedule` lowered (unless it is already), and validated with `proof`; or
+// every violation.
 [[nodiscard]] Result<Schedule> lower_checked(const Schedule& schedule,
                                              const LowerOptions& options,
-                                             std::optional<double> cap);
+                                             const ValidateOptions& proof);
 
 // The compute actions of a synchronous lowered schedule, without the rest.
 [[nodiscard]] Schedule compute_only(const Schedule& lowered);

@@ -6,6 +6,7 @@
 
 #include "chimera/base/text.h"
 #include "chimera/schedule/cell.h"
+#include "chimera/schedule/held.h"
 #include "chimera/schedule/scheme.h"
 #include "chimera/schedule/small_schedule_for_tests.h"
 #include "chimera/schedule/sum_plan.h"
@@ -137,6 +138,26 @@ TEST(Lower, RecomputesOnceBeforeTheFirstPart) {
             "0RB0.1<1 1B1.1@1 1SB1.1@1>1 0B0.1 1G 0G 1U@1 0U N");
 }
 
+TEST(Lower, RecomputesInPart) {
+  const Schedule made = chimera_of(4, 4);
+  const Schedule part = lower(made, {.recompute = Recompute::first(2)});
+  Schedule whole = lower(made, {.recompute = true});
+  EXPECT_EQ(part.actions, whole.actions);
+  EXPECT_EQ(recomputation(part), Recompute::first(2));
+  EXPECT_EQ(recomputation(whole), Recompute(true));
+  EXPECT_EQ(recomputation(lower(made)), Recompute(false));
+  EXPECT_EQ(compute_only(part), made);
+  // What is kept is held from the forward on.
+  EXPECT_EQ(peak_held(part), peak_held(lower(made)));
+  EXPECT_LT(peak_held(whole), peak_held(part));
+}
+
+TEST(Lower, ANumberOfLayersNeedsARecomputation) {
+  Schedule schedule = lower(chimera_of(2, 2));
+  schedule.recomputed_layers = 1;
+  EXPECT_FALSE(validate(schedule).empty());
+}
+
 // As torch's DistributedDataParallel: sum and update stand before the message
 // of the last backward. R waits for its gradient, and the last stage of an
 // asynchronous scheme has none.
@@ -177,7 +198,7 @@ TEST(Lower, RefusesUpdatesThatCannotStandBeforeTheEnd) {
     EXPECT_EQ(check_lowering(one_pipe, options).size(), 1);
   }
   const Result<Schedule> refused =
-      lower_checked(two_pipes, {.sync = Sync::kDdp}, std::nullopt);
+      lower_checked(two_pipes, {.sync = Sync::kDdp}, {});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.errors()[0].code, "E212");
 }

@@ -6,6 +6,7 @@
 //   micros 4
 //   width 1
 //   parts 1
+//   recompute 2              layers that an R runs again; all if left out
 //   pipe 0: 0 1 2 3          worker of each stage
 //   pipe 1: 3 2 1 0
 //   group 0: 0/0 1/0         members as pipe/stage; lowered schedules only
@@ -24,6 +25,9 @@ std::string to_sched(const Schedule& schedule) {
   out += "micros " + std::to_string(schedule.micros) + "\n";
   out += "width " + std::to_string(schedule.width) + "\n";
   out += "parts " + std::to_string(schedule.parts) + "\n";
+  if (schedule.recomputed_layers > 0) {
+    out += "recompute " + std::to_string(schedule.recomputed_layers) + "\n";
+  }
   for (int pipe = 0; pipe < schedule.pipes(); ++pipe) {
     out += "pipe " + std::to_string(pipe) + ":";
     for (const int worker : schedule.placement.worker_of[pipe]) {
@@ -165,10 +169,11 @@ void SchedReader::read_fact(const std::string& word, std::string_view value) {
   if (word == "micros") field = &schedule_.micros;
   if (word == "width") field = &schedule_.width;
   if (word == "parts") field = &schedule_.parts;
+  if (word == "recompute") field = &schedule_.recomputed_layers;
   if (field == nullptr) {
-    const std::string near =
-        nearest_name(word, {"scheme", "depth", "micros", "width", "parts",
-                            "pipe", "group", "worker", "chimera-schedule-1"});
+    const std::string near = nearest_name(
+        word, {"scheme", "depth", "micros", "width", "parts", "recompute",
+               "pipe", "group", "worker", "chimera-schedule-1"});
     refuse("E104", "\"" + shown(word) + "\"", "is not known",
            near.empty() ? "" : "did you mean \"" + near + "\"?");
     return;

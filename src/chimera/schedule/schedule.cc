@@ -37,6 +37,18 @@ bool has_late_vote(const ActionList& list) {
                      [](const Action& action) { return action.op == Op::kV; });
 }
 
+Recompute recomputation(const Schedule& schedule) {
+  for (const ActionList& list : schedule.actions) {
+    for (const Action& action : list) {
+      if (action.op != Op::kR) continue;
+      return schedule.recomputed_layers > 0
+                 ? Recompute::first(schedule.recomputed_layers)
+                 : Recompute(true);
+    }
+  }
+  return false;
+}
+
 size_t num_actions(const Schedule& schedule) {
   size_t count = 0;
   for (const ActionList& list : schedule.actions) count += list.size();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "chimera/schedule/action.h"
+#include "chimera/schedule/recompute.h"
 
 namespace chimera {
 
@@ -64,6 +65,8 @@ struct Schedule {
   int width = 1;   // data-parallel copies
   int parts = 1;   // 2 in backward halving
   UpdateRule updates = UpdateRule::kEndOfStep;
+  // The layers of a stage that its R runs again, from the first; 0 = all.
+  int recomputed_layers = 0;
   Placement placement;
   ActionLists actions;
   std::vector<SumGroup> groups;  // empty unless lowered
@@ -100,6 +103,15 @@ inline constexpr int kMostCopies = 1 << 20;
 // True if the updates of a lowered list are applied before the vote is known,
 // and V in the next step's round settles them.
 [[nodiscard]] bool has_late_vote(const ActionList& list);
+
+// What the actions R of a lowered schedule recompute.
+[[nodiscard]] Recompute recomputation(const Schedule& schedule);
+
+// True if a micro-batch that is recomputed takes memory from its R on, not from
+// its F. One that is recomputed in part counts as a whole from its F.
+[[nodiscard]] inline bool holds_from_recompute(const Schedule& schedule) {
+  return schedule.recomputed_layers == 0;
+}
 
 [[nodiscard]] size_t num_actions(const Schedule& schedule);
 

@@ -151,6 +151,8 @@ Layout with_defaults(const ScheduleSpec& spec, const Scheme& scheme) {
                 .scale = spec.scale,
                 .cap = spec.cap};
   const bool other_shape = layout.shape != scheme.shape;
+  // A shape other than the scheme's own needs chunks: two, if the user does not
+  // say how many.
   layout.chunks = spec.chunks.value_or(other_shape ? 2 : scheme.chunks);
   if (scheme.any_cap && !layout.cap) {
     layout.cap = std::max(layout.depth, layout.pipes);

@@ -112,6 +112,8 @@ class SumPlanner {
       std::vector<PlannedSum>& sums = plan_.by_worker[worker];
       const int end = static_cast<int>(schedule_.actions[worker].size()) - 1;
       int after = early ? last : end;
+      // The global order holds on every worker, so a sum waits here for those
+      // that come before it.
       if (!sums.empty()) after = std::max(after, sums.back().after);
       sums.push_back({group.id, after});
     }

@@ -42,6 +42,11 @@ std::string shape_error(const Schedule& schedule) {
     return "width must be between 1 and " + std::to_string(kMostCopies);
   }
   if (schedule.parts < 1 || schedule.parts > 2) return "parts must be 1 or 2";
+  if (schedule.recomputed_layers < 0) return "recompute must be at least 1";
+  if (schedule.recomputed_layers > 0 && !recomputation(schedule)) {
+    return "recompute = " + std::to_string(schedule.recomputed_layers) +
+           " needs an R that recomputes these layers";
+  }
   if (schedule.micros < 1) return "micros must be at least 1";
   if (placement.stages() < 1 || placement.stages() % schedule.depth != 0) {
     return "stages = " + std::to_string(placement.stages()) +
@@ -69,9 +74,10 @@ std::string shape_error(const Schedule& schedule) {
   return idle_worker_error(placement);
 }
 
-void check_cap(const Schedule& schedule, double cap,
+void check_cap(const Schedule& schedule, const ValidateOptions& options,
                std::vector<Violation>& violations) {
-  const std::vector<double> peak = peak_held(schedule);
+  const double cap = *options.cap;
+  const std::vector<double> peak = peak_held(schedule, options.omega);
   for (int worker = 0; worker < schedule.workers(); ++worker) {
     if (peak[worker] <= cap + 1e-9) continue;
     violations.push_back({"E320", worker, kNone, Action{},
@@ -103,7 +109,7 @@ std::vector<Violation> validate(const Schedule& schedule,
   rules.check_cycles();
   rules.count_unreported();
   if (options.cap && violations.empty()) {
-    check_cap(schedule, *options.cap, violations);
+    check_cap(schedule, options, violations);
   }
   std::stable_sort(violations.begin(), violations.end(),
                    [](const Violation& a, const Violation& b) {

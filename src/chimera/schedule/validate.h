@@ -32,6 +32,8 @@ struct Violation {
 struct ValidateOptions {
   // The most activations a worker may hold, in D-ths of the model.
   std::optional<double> cap;
+  // [stage]: the share of an activation that counts between I and W; empty: 1.
+  std::vector<double> omega = {};
 };
 
 // All violations, ordered by worker and position. At most 100 of one kind are

@@ -21,6 +21,8 @@ Rules::Rules(const Schedule& schedule, std::vector<Violation>& violations)
       vote_at_(schedule.workers(), kNone),
       verdict_at_(schedule.workers(), kNone),
       bad_(num_actions(schedule), false) {
+  // A node of the wait graph stands for an action: they are numbered list after
+  // list.
   int node = 0;
   for (const ActionList& list : schedule.actions) {
     first_node_.push_back(node);
@@ -233,6 +235,7 @@ void Rules::file_micro_action(int node) {
   }
   claim(table_entry(action), node);
   if (bad_[node] || !gives_weight_gradient(action.op)) return;
+  // A whole backward is its own weight half.
   if (action.op == Op::kB) claim(weight_[cell_part(action)], node);
   last_weight_[worker_at_[node]][action.stage] = node;
 }
@@ -289,6 +292,8 @@ void Rules::needs(int first, int second, const char* what) {
     report("E306", second,
            std::string("stands before ") + what + ", " + name(first));
   } else {
+    // If they are on two workers, no list says which comes first: the graph
+    // gets the wait, and is searched for cycles once it has all of them.
     graph_.add_wait(first, second);
   }
 }

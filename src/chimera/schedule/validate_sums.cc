@@ -156,6 +156,8 @@ void Rules::order_sums(int worker) {
   for (const auto& [node, key] : started) {
     auto [complete, fresh] = sum_node_.emplace(key, kNone);
     if (fresh) complete->second = graph_.add_node();
+    // A sum has a node of its own. It is complete once all members have started
+    // it, and not before the sum that any of them started earlier.
     graph_.add_wait(node, complete->second);
     if (before != kNone) graph_.add_wait(before, complete->second);
     before = complete->second;
@@ -280,11 +282,13 @@ void Rules::check_cycles() {
       graph_.add_wait(node - 1, node);
     }
   }
+  // Now that each list's own order is added, the graph has every wait.
   const std::vector<int> cycle = graph_.find_cycle();
   if (cycle.empty()) return;
   const auto first = std::find_if(cycle.begin(), cycle.end(), [&](int node) {
     return node < first_node_.back();
   });
+  // No action stands in the cycle, only sums.
   if (first == cycle.end()) {
     violations_.push_back({"E313", kNone, kNone, Action{},
                            "workers start their sums in different orders: " +

@@ -17,6 +17,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 Schedule parse(const std::string& text) {
   return parse_sched("chimera-schedule-1\nscheme custom\n" + text, "test")
@@ -136,6 +137,24 @@ TEST(Validate, ChecksTheCapOnlyWhereGiven) {
   EXPECT_THAT(reasons(schedule, {.cap = 3}), IsEmpty());
   EXPECT_THAT(reasons(schedule, {.cap = 2}),
               Contains(HasSubstr("holds 3 activations, the cap is 2")));
+}
+
+// Two activations wait for W when the third forward starts.
+TEST(Validate, CapCountsTheShareThatWaitsForW) {
+  Schedule schedule =
+      make_schedule({.scheme = "gpipe", .depth = 1, .micros = 3}).value();
+  const auto action = [](Op op, int micro) {
+    return Action{.op = op, .pipe = 0, .stage = 0, .micro = micro};
+  };
+  schedule.actions = {{action(Op::kF, 0), action(Op::kF, 1), action(Op::kI, 0),
+                       action(Op::kI, 1), action(Op::kF, 2), action(Op::kI, 2),
+                       action(Op::kW, 0), action(Op::kW, 1),
+                       action(Op::kW, 2)}};
+  EXPECT_THAT(reasons(schedule, {.cap = 3}), IsEmpty());
+  EXPECT_THAT(reasons(schedule, {.cap = 2}), SizeIs(1));
+  EXPECT_THAT(reasons(schedule, {.cap = 2, .omega = {0.5}}), IsEmpty());
+  EXPECT_THAT(reasons(schedule, {.cap = 2, .omega = {0.75}}),
+              ElementsAre(HasSubstr("holds 2.5 activations, the cap is 2")));
 }
 
 TEST(Validate, CapCountsWorkInFlightOverSteps) {

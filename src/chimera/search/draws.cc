@@ -38,6 +38,10 @@ class Drawing {
   void run() {
     for (int turn = 0; turn < options_.draws; ++turn) {
       if (pool_.is_perfect(options_.bound)) return;
+      if (options_.on_share && turn % 64 == 0) {
+        options_.on_share(static_cast<double>(turn) / options_.draws);
+      }
+      // A seed per turn: a search with more draws begins with the same ones.
       Random random(static_cast<std::uint64_t>(turn));
       const bool is_near = good_.size() == kGood && turn % 2 == 1;
       const bool fills_windows = options_.aim == Aim::kSteady

@@ -1,5 +1,7 @@
 #include "chimera/search/judge.h"
 
+#include <algorithm>
+
 #include "chimera/simulate/simulate.h"
 
 namespace chimera::ordering {
@@ -9,10 +11,24 @@ constexpr double kDust = 1e-9;     // relative rounding error
 constexpr size_t kLarge = 300000;  // actions; above this, ties are not broken
 constexpr double kDelay = 0.01;    // added to messages, in mean forwards
 
+// Few plays suffice to compare orders, because all have the same noise.
+constexpr int kPlays = 16;       // of one step
+constexpr int kSteadyPlays = 4;  // of eight steps
+
 }  // namespace
 
-Judge::Judge(const Costs& costs, const LowerOptions& lowering, Aim aim)
-    : costs_(costs), delayed_costs_(costs), lowering_(lowering), aim_(aim) {
+double judged_period(const Schedule& lowered, const Costs& costs,
+                     double jitter) {
+  return expected_period(lowered, costs, {.steps = 8, .jitter = jitter},
+                         kSteadyPlays);
+}
+
+Judge::Judge(const Costs& costs, const LowerOptions& lowering,
+             const JudgeOptions& options)
+    : costs_(costs),
+      delayed_costs_(costs),
+      lowering_(lowering),
+      options_(options) {
   lowering_.costs = &costs_;
   double forwards = 0;
   for (const StageCosts& stage : costs.stages) forwards += stage.forward;
@@ -22,12 +38,27 @@ Judge::Judge(const Costs& costs, const LowerOptions& lowering, Aim aim)
   if (costs.node) delayed_costs_.node->latency += delay;
 }
 
+double Judge::time_of(const Schedule& lowered) const {
+  return options_.aim == Aim::kSteady
+             ? simulate(lowered, costs_, {.steps = 5}).period
+             : simulate(lowered, costs_).makespan;
+}
+
+double Judge::expected_time_of(const Schedule& lowered) const {
+  return options_.aim == Aim::kSteady
+             ? judged_period(lowered, costs_, options_.jitter)
+             : expected_makespan(lowered, costs_, {.jitter = options_.jitter},
+                                 kPlays);
+}
+
 void Judge::see(const Schedule& order) {
   const Schedule lowered = lower(order, lowering_);
-  const double time = aim_ == Aim::kSteady
-                          ? simulate(lowered, costs_, {.steps = 5}).period
-                          : simulate(lowered, costs_).makespan;
+  double time = time_of(lowered);
   const bool is_first = best_.actions.empty();
+  least_ = is_first ? time : std::min(least_, time);
+  if (!is_first && time > time_ * (1 + kDust)) return;
+  // With noise an order takes no less than without.
+  if (options_.jitter > 0) time = expected_time_of(lowered);
   if (!is_first && time > time_ * (1 + kDust)) return;
   const bool is_large = num_actions(lowered) > kLarge;
   const double delayed =

@@ -46,6 +46,8 @@ Played Justifier::run(const Played& start, const RunOptions& options,
                                        : any_rule(random);
     const double heat =
         options.temperature * forward_ * (1 - double(i) / options.passes);
+    // Metropolis' rule, but its random number is drawn before the pass: one
+    // that would not be accepted can then stop early.
     const double worst =
         to_beat[side] - heat * std::log(1 - random.between(0, 1));
     if (worst < double(kNever)) rule.most_excess = Ticks(worst);

@@ -28,11 +28,11 @@ class JustifySearch {
     const std::int64_t seeded = justifier_.passes_made();
     const std::int64_t starts = (options_.passes - seeded) / 3;
     for (int failed = 0; failed < kFailures && !is_over(seeded + starts);) {
-      const Ticks before = best_.empty() ? kNever : best_.front().excess;
+      const Ticks before = least_excess();
       begin_anew();
-      failed = best_.front().excess < before ? 0 : failed + 1;
+      failed = least_excess() < before ? 0 : failed + 1;
     }
-    while (!is_over(options_.passes)) {
+    while (!best_.empty() && !is_over(options_.passes)) {
       const Played start = one_of_the_best();
       go_on_from(start);
     }
@@ -47,6 +47,15 @@ class JustifySearch {
   [[nodiscard]] bool is_over(std::int64_t passes) const {
     return justifier_.passes_made() >= passes ||
            (!best_.empty() && best_.front().excess <= options_.enough);
+  }
+
+  // No run is longer than the whole search may be.
+  [[nodiscard]] int at_most(int passes) const {
+    return static_cast<int>(std::min<std::int64_t>(passes, options_.passes));
+  }
+
+  [[nodiscard]] Ticks least_excess() const {
+    return best_.empty() ? kNever : best_.front().excess;
   }
 
   double power_of_ten(double low, double high) {
@@ -72,7 +81,7 @@ class JustifySearch {
   void begin_with(const Timetable& times, int listed) {
     if (is_over(options_.passes)) return;
     keep(justifier_.run({.times = times},
-                        {.passes = 250,
+                        {.passes = at_most(250),
                          .listed = listed,
                          .noise = power_of_ten(-0.8, 0.2),
                          .temperature = power_of_ten(-1.7, -0.6)},
@@ -82,13 +91,18 @@ class JustifySearch {
   void go_on_from(const Played& start) {
     if (is_over(options_.passes)) return;
     keep(justifier_.run(start,
-                        {.passes = 1000,
+                        {.passes = at_most(1000),
                          .noise = power_of_ten(-1.5, 0),
                          .temperature = power_of_ten(-2, -0.8)},
                         random_));
   }
 
   void keep(Played played) {
+    if (options_.on_share) {
+      options_.on_share(
+          std::min(1.0, static_cast<double>(justifier_.passes_made()) /
+                            static_cast<double>(options_.passes)));
+    }
     if (played.lists.empty()) return;  // every pass failed
     for (const Played& known : best_) {
       if (known.lists == played.lists) return;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "chimera/search/justify.h"
@@ -13,12 +14,14 @@ struct JustifyOptions {
   std::int64_t passes = 0;  // the budget
   // The search ends once no worker exceeds its window by more than this.
   Ticks enough = 0;
+  // Called with the share of passes made; may be empty.
+  std::function<void(double share)> on_share = {};
 };
 
 // Returns the best orders found, best first; at most eight. `seeds` are orders
 // to start from; `wishes` are only times at which actions might start.
 // REQUIRES: as Justifier; options.passes > 0; every seed plays to its end and
-// keeps the room.
+// stays within the cap.
 [[nodiscard]] std::vector<Played> search_by_justification(
     const Problem& problem, const Goal& goal,
     const std::vector<CodeLists>& seeds, const std::vector<Timetable>& wishes,

@@ -27,18 +27,20 @@ const UniformTimes kCosts{
     .backward = 1.5, .weight_grad = 0.5, .latency = 0.1, .sum_time = 0};
 
 std::vector<Work> works() {
+  const ScheduleSpec vee{.scheme = "planned",
+                         .depth = 4,
+                         .micros = 8,
+                         .pipes = 1,
+                         .chunks = 2,
+                         .shape = Shape::kVee,
+                         .cap = 3};
   return {
       work_of({.scheme = "planned", .depth = 4, .micros = 8}, kCosts),
       // Not folded: the pipes have 4 and 3 micro-batches.
       work_of({.scheme = "planned", .depth = 4, .micros = 7}, kCosts),
-      work_of({.scheme = "planned",
-               .depth = 4,
-               .micros = 8,
-               .pipes = 1,
-               .chunks = 2,
-               .shape = Shape::kVee,
-               .cap = 3},
-              kCosts),
+      work_of(vee, kCosts),
+      // What waits for W takes less than half of its room.
+      work_of(vee, {.backward = 1.5, .weight_grad = 0.5, .omega = 0.45}),
   };
 }
 

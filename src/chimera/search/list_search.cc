@@ -47,6 +47,8 @@ class ListSearch {
     number_all();
     for (std::int64_t move = 0; move < options_.moves; ++move) {
       if (best <= options_.bound) break;
+      // Late acceptance: a move is also compared with the lists of kHistory
+      // moves ago, which may have been worse.
       double& past = history_[static_cast<size_t>(move) % kHistory];
       if (try_move(propose(), past) && now_.span() < best) {
         best = now_.span();
@@ -187,6 +189,8 @@ class ListSearch {
     apply(move, list);
     const Ticks above =
         static_cast<Ticks>(std::max(0.0, past - energy_)) + slack_;
+    // The cheap check comes first, and the replay gives up on spans far above
+    // what would be accepted.
     if (keeps_room(problem_, list, count_) &&
         trial_.run(lists_, now_.span() + above)) {
       const double energy = trial_.energy();

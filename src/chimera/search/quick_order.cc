@@ -19,9 +19,15 @@ Schedule quick_order(const ScheduleSpec& spec, const Costs& costs,
   schedule.micros = layout.micros;
   schedule.width = spec.width;
   schedule.placement = scheme.place(layout);
-  const Problem problem = make_problem(
+  return quick_order(
       schedule, costs,
       {.cap = {.activations = *layout.cap}, .recompute = recompute});
+}
+
+Schedule quick_order(const Schedule& layout, const Costs& costs,
+                     const ProblemOptions& options) {
+  Schedule schedule = layout;
+  const Problem problem = make_problem(schedule, costs, options);
   ListScheduler scheduler(problem);
   ListPolicy policy{.wait = problem.longest_hop()};
   ListedOrder best;
@@ -35,8 +41,10 @@ Schedule quick_order(const ScheduleSpec& spec, const Costs& costs,
       if (tried.span < best.span) std::swap(tried, best);
     }
   };
-  follow(kind_rules(), 6);
-  follow(time_rules(), 10);
+  // Few for a large order: each takes long.
+  const int most = std::clamp(30000 / std::max(1, problem.actions), 4, 16);
+  follow(kind_rules(), most / 3 + 1);
+  follow(time_rules(), most - most / 3 - 1);
   schedule.actions = to_actions(problem, schedule.placement, best.lists);
   return schedule;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "chimera/schedule/costs.h"
+#include "chimera/schedule/list_scheduling/problem.h"
 #include "chimera/schedule/schedule.h"
 #include "chimera/schedule/scheme.h"
 
@@ -13,5 +14,11 @@ namespace chimera {
 // ENSURES: the schedule is compute-only, validates clean and keeps the cap.
 [[nodiscard]] Schedule quick_order(const ScheduleSpec& spec, const Costs& costs,
                                    bool recompute);
+
+// The same for the work of `layout`, whatever its order.
+// REQUIRES: the cap leaves room for one activation of every stage that a worker
+// holds.
+[[nodiscard]] Schedule quick_order(const Schedule& layout, const Costs& costs,
+                                   const ordering::ProblemOptions& options);
 
 }  // namespace chimera

@@ -48,6 +48,8 @@ bool Replay::run(const CodeLists& lists, Ticks limit) {
   for (int worker = problem_.workers - 1; worker >= 0; --worker) {
     waiting_.push_back(worker);
   }
+  // The lists alone decide all times, so the workers may advance in any order:
+  // each runs until an input is missing, and is woken once it is known.
   while (!waiting_.empty()) {
     const int worker = waiting_.back();
     waiting_.pop_back();
@@ -69,6 +71,8 @@ Ticks Replay::input_at(int code, int number) const {
     const Ticks sent = done_[problem_.at(code_of(slot.previous, kF), number)];
     return sent == kNone ? kNever : sent + slot.from_previous;
   }
+  // I begins with a recomputation (`ahead`), which does not need the gradient
+  // yet.
   if (op_of(code) == kI && slot.next != kNone) {
     const Ticks sent = done_[problem_.at(code_of(slot.next, kI), number)];
     return sent == kNone ? kNever : sent + slot.from_next - slot.ahead;
@@ -78,6 +82,8 @@ Ticks Replay::input_at(int code, int number) const {
 
 // Runs a worker's list until an input is missing.
 bool Replay::advance(int worker, const CodeList& list, Ticks limit) {
+  // When the worker must have ended for the span to keep the limit. The replay
+  // stops as soon as the work left would end later even without another wait.
   const Ticks latest = limit - goal_.latest + goal_.target[worker];
   Ticks now = free_at_[worker];
   Ticks rest = rest_[worker];

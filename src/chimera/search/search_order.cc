@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
+#include "chimera/base/text.h"
+#include "chimera/schedule/held.h"
 #include "chimera/schedule/list_scheduling/rules.h"
 #include "chimera/schedule/scheme.h"
 #include "chimera/search/draws.h"
@@ -10,7 +13,9 @@
 #include "chimera/search/justify_search.h"
 #include "chimera/search/list_search.h"
 #include "chimera/search/named_orders.h"
+#include "chimera/search/quick_order.h"
 #include "chimera/simulate/bound.h"
+#include "chimera/simulate/link_bound.h"
 #include "chimera/simulate/period_bound.h"
 
 namespace chimera {
@@ -56,27 +61,34 @@ class OrderSearch {
         costs_(costs),
         options_(options),
         problem_options_{.cap = options.cap,
-                         .recompute = options.lowering.recompute,
+                         .recompute = bool{options.lowering.recompute},
                          .fold = variant.fold,
                          .forwards_are_free = variant.forwards_are_free},
         problem_(make_problem(schedule, costs, problem_options_)),
         budget_(problem_, schedule.depth, options.effort),
         pool_(aim()),
-        judge_(costs, options.lowering, aim()) {
+        judge_(costs, options.lowering,
+               {.aim = aim(), .jitter = options.jitter}) {
     find_bounds();
   }
 
   Schedule run() {
+    // From cheap to expensive. Each search starts from what those before it
+    // have found, and none goes on once the bound is met.
     judge_.see(schedule_);
     follow_rules();
     if (!pool_.is_perfect(bound_)) {
       draw_orders(problem_,
-                  {.draws = budget_.draws, .aim = aim(), .bound = bound_},
+                  {.draws = budget_.draws,
+                   .aim = aim(),
+                   .bound = bound_,
+                   .on_share = [&](double share) { tell(kDraws * share); }},
                   pool_);
     }
     const size_t judged =
         std::min<size_t>(budget_.judged, pool_.orders().size());
     for (size_t i = 0; i < judged; ++i) show(pool_.orders()[i].lists);
+    if (links_are_busy_ && problem_.actions <= kFew) judge_rules();
     search();
     return judge_.best();
   }
@@ -96,6 +108,17 @@ class OrderSearch {
   }
 
  private:
+  // At most this many actions: all orders of rules are judged.
+  static constexpr int kFew = 300;
+  // Shares of the time that draws and list search take, roughly; justification
+  // takes the rest.
+  static constexpr double kDraws = 0.15;
+  static constexpr double kMoves = 0.25;
+
+  void tell(double share) const {
+    if (options_.on_progress) options_.on_progress({share, judge_.time()});
+  }
+
   [[nodiscard]] Aim aim() const {
     return options_.steady ? Aim::kSteady : Aim::kStep;
   }
@@ -104,7 +127,7 @@ class OrderSearch {
     return options_.steady ? end_in_windows(problem) : end_by(problem, bound);
   }
 
-  // Computes both bounds. They depend only on the set of actions, which is the
+  // Computes the bounds. They depend only on the set of actions, which is the
   // same for every order.
   void find_bounds() {
     LowerOptions lowering = options_.lowering;
@@ -116,7 +139,10 @@ class OrderSearch {
     const auto in_ticks = [this](double time) {
       return std::llround(time * problem_.ticks_per_time) + problem_.actions;
     };
+    judged_bound_ = in_ticks(lower_bound(lowered, costs_, options));
+    options.links = false;  // the problem knows nothing of them
     bound_ = in_ticks(lower_bound(lowered, costs_, options));
+    links_are_busy_ = link_bound(lowered, costs_) > 0;
     period_bound_ = in_ticks(period_bound(lowered, costs_, options));
   }
 
@@ -142,6 +168,38 @@ class OrderSearch {
     }
   }
 
+  // Judges the orders of all rules, under smaller caps too. Messages that
+  // occupy a link may wait for it, which the problem does not know; an order
+  // that runs fewer micro-batches ahead may then be faster.
+  void judge_rules() {
+    Problem tight = problem_;
+    ListPolicy policy{.wait = problem_.longest_hop()};
+    ListedOrder order;
+    std::set<CodeLists> seen;
+    const auto follow = [&](ListScheduler& scheduler, const auto& rules) {
+      for (const auto& rule : rules) {
+        if (is_found()) return;
+        set_keys(tight, rule, policy);
+        scheduler.run(policy, order);
+        if (seen.insert(order.lists).second) show(order.lists);
+      }
+    };
+    std::int64_t one = kNever;  // room of the smallest activation
+    std::int64_t all = 0;       // of all that there are
+    for (const Slot& slot : problem_.slots) {
+      one = std::min(one, std::max<std::int64_t>(1, slot.size));
+      all += slot.size * slot.micros;
+    }
+    tight.room = std::min(tight.room, all);
+    constexpr int kMostCaps = 50;
+    one *= std::max<std::int64_t>(1, tight.room / one / kMostCaps);
+    for (; tight.has_room(); tight.room -= one) {
+      ListScheduler scheduler(tight);
+      follow(scheduler, kind_rules());
+      follow(scheduler, time_rules());
+    }
+  }
+
   // Starts from the best order found, and from the best named scheme.
   void search() {
     const Goal goal = goal_of(problem_, bound_);
@@ -150,6 +208,8 @@ class OrderSearch {
     constexpr std::int64_t kEnough = 50000;
     const auto turns = std::max<std::int64_t>(1, budget_.moves / kEnough);
     for (std::int64_t turn = 0; turn < turns; ++turn) {
+      tell(kDraws +
+           kMoves * static_cast<double>(turn) / static_cast<double>(turns));
       search_from(goal, pool_.best().lists, budget_.moves / turns, turn);
     }
     if (named) {
@@ -164,7 +224,11 @@ class OrderSearch {
     if (is_found() || problem_.holds_from != kF || budget_.passes == 0) return;
     for (const Played& played : search_by_justification(
              problem_, goal, seeds_, from_fewer_micros(),
-             {.passes = budget_.passes, .enough = enough()})) {
+             {.passes = budget_.passes,
+             .enough = enough(),
+             .on_share = [&](double share) {
+               tell(kDraws + kMoves + (1 - kDraws - kMoves) * share);
+             }})) {
       show(played.lists);
     }
   }
@@ -212,18 +276,15 @@ class OrderSearch {
   }
 
   [[nodiscard]] bool is_within_cap(const Schedule& order) const {
+    const Op from = problem_.holds_from == kF ? Op::kF : Op::kI;
     for (const ActionList& list : order.actions) {
-      double held = 0;
+      std::int64_t held = 0;
       for (const Action& action : list) {
-        const double size = options_.cap.bytes
-                                ? costs_.stages[action.stage].activation_bytes
-                                : 1.0 / order.chunks();
-        const Op from = problem_.holds_from == kF ? Op::kF : Op::kI;
-        if (action.op == from) held += size;
-        if (action.op == Op::kW) held -= size;
-        const double room =
-            options_.cap.bytes.value_or(options_.cap.activations);
-        if (held > room + 1e-6 * size) return false;
+        const Slot& slot = problem_.slots[action.stage];  // of any pipe
+        if (action.op == from) held += slot.size;
+        if (held > problem_.room) return false;
+        if (action.op == Op::kI) held -= slot.size - slot.kept;
+        if (action.op == Op::kW) held -= slot.kept;
       }
     }
     return true;
@@ -231,7 +292,7 @@ class OrderSearch {
 
   // Lower bound of every judged time.
   [[nodiscard]] Ticks least() const {
-    return options_.steady ? period_bound_ : bound_;
+    return options_.steady ? period_bound_ : judged_bound_;
   }
 
   // An order is optimal once its excess over the windows is at most this.
@@ -263,8 +324,10 @@ class OrderSearch {
   ProblemOptions problem_options_;
   Problem problem_;
   Budget budget_;
-  Ticks bound_ = 0;  // lower bound of the makespan
+  Ticks bound_ = 0;         // lower bound of the makespan of the problem
+  Ticks judged_bound_ = 0;  // the same of what the judge sees
   Ticks period_bound_ = 0;
+  bool links_are_busy_ = false;  // messages occupy links
   Pool pool_;
   Judge judge_;
   std::vector<CodeLists> seeds_;  // for justification
@@ -283,22 +346,68 @@ Schedule search_order(const Schedule& schedule, const Costs& costs,
   using ordering::OrderSearch;
   OrderSearch search(schedule, costs, options, {});
   Schedule order = search.run();
+  // A folded search knows only orders whose pipes mirror each other. If that
+  // leaves it far above the bound, the pipes are ordered one by one, starting
+  // from its result.
   if (search.might_unfold()) {
     order = OrderSearch(order, costs, options, {.fold = false}).run();
   }
-  if (search.is_found() || !options.lowering.recompute) return order;
+  if (search.is_found() || !options.lowering.recompute.is_all()) return order;
   // Allow more micro-batches in flight, since recomputation makes them cheap.
   return OrderSearch(order, costs, options, {.forwards_are_free = true}).run();
+}
+
+Diagnostics check_cap_bytes(const Schedule& layout, const Costs& costs,
+                            double cap) {
+  const std::vector<double> bytes = held_bytes(costs);
+  const std::string found = "a cap of " + number(cap / 1e6) + " MB";
+  if (std::count(bytes.begin(), bytes.end(), 0) ==
+      static_cast<std::ptrdiff_t>(bytes.size())) {
+    return {{.code = "E213",
+             .found = found,
+             .needed = "counts bytes, which an emulated model does not have",
+             .hint = "give the cap in activations, for example --cap " +
+                     std::to_string(layout.depth)}};
+  }
+  double most = 0;
+  for (int worker = 0; worker < layout.workers(); ++worker) {
+    double needed = 0;
+    for (int pipe = 0; pipe < layout.pipes(); ++pipe) {
+      for (int stage = 0; stage < layout.stages(); ++stage) {
+        if (layout.placement.worker(pipe, stage) != worker) continue;
+        needed += std::ceil(bytes[stage]);
+      }
+    }
+    most = std::max(most, needed);
+  }
+  if (most <= cap) return {};
+  const std::string least = number(std::ceil(most / 1e6)) + "MB";
+  return {{.code = "E213",
+           .found = found,
+           .needed = "must leave a worker room for one activation of each of "
+                     "its stages, at least " +
+                     least,
+           .hint = "use --cap " + least}};
 }
 
 Schedule make_order(const OrderRequest& request, const Schedule& start,
                     const Costs& costs) {
   if (!depends_on_costs(start)) return start;
-  return search_order(start, costs,
-                      {.cap = {.activations = *resolve(request.spec)->cap},
+  const ordering::MemoryCap cap{.activations = *resolve(request.spec)->cap,
+                                .bytes = request.cap_bytes};
+  // `start` counts activations, and may hold too many bytes.
+  const Schedule first =
+      cap.bytes ? quick_order(start, costs,
+                              {.cap = cap,
+                               .recompute = bool{request.lowering.recompute}})
+                : start;
+  return search_order(first, costs,
+                      {.cap = cap,
                        .steady = request.steady,
                        .lowering = request.lowering,
-                       .effort = request.effort});
+                       .effort = request.effort,
+                       .jitter = request.jitter,
+                       .on_progress = request.on_progress});
 }
 
 }  // namespace chimera

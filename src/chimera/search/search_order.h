@@ -15,6 +15,10 @@
 // the same input gives the same order on every machine.
 #pragma once
 
+#include <functional>
+#include <optional>
+
+#include "chimera/base/result.h"
 #include "chimera/schedule/costs.h"
 #include "chimera/schedule/list_scheduling/problem.h"
 #include "chimera/schedule/lower.h"
@@ -23,6 +27,15 @@
 
 namespace chimera {
 
+// How far a search is.
+struct SearchProgress {
+  // Share of the orders that may be tried, from 0 to 1. It starts again at 0
+  // when another variant of the problem is searched.
+  double share = 0;
+  double best = 0;  // time of the best order so far
+};
+using OnProgress = std::function<void(const SearchProgress& progress)>;
+
 struct SearchOptions {
   ordering::MemoryCap cap;
   // True: shorten the period, the time from step to step without a barrier.
@@ -30,6 +43,11 @@ struct SearchOptions {
   bool steady = false;
   LowerOptions lowering;  // its costs are ignored
   double effort = 1;      // multiplies the number of orders tried
+  // How much times vary, as in SimulateOptions. If not 0, the order that is
+  // faster under this noise is preferred, even if it is a little slower
+  // without.
+  double jitter = 0;
+  OnProgress on_progress = {};  // called some dozens of times; may be empty
 };
 
 // True if the order of the schedule's scheme depends on costs and cap.
@@ -40,7 +58,8 @@ struct SearchOptions {
 // cap leaves room for one activation of every stage that a worker holds.
 // ENSURES: in the simulator the result is no slower than `schedule`, or than
 // any named scheme on that placement within the cap, by the measure that
-// `options.steady` names; schemes that halve backwards are not compared.
+// `options.steady` and `options.jitter` name; schemes that halve backwards are
+// not compared.
 [[nodiscard]] Schedule search_order(const Schedule& schedule,
                                     const Costs& costs,
                                     const SearchOptions& options);
@@ -50,12 +69,23 @@ struct OrderRequest {
   LowerOptions lowering;  // its costs are ignored
   bool steady = false;    // as in SearchOptions
   double effort = 1;      // as in SearchOptions
+  double jitter = 0;      // as in SearchOptions
+  // If set, the most bytes of activations that a worker may hold, instead of
+  // the cap of `spec`.
+  std::optional<double> cap_bytes = {};
+  OnProgress on_progress = {};
 };
+
+// Reasons why no order of `layout` keeps a cap in bytes: the costs tell no
+// bytes, or a worker cannot hold one activation of each of its stages.
+[[nodiscard]] Diagnostics check_cap_bytes(const Schedule& layout,
+                                          const Costs& costs, double cap);
 
 // The order to run for `costs`: the best one found from `start` if the
 // scheme's order depends on costs, else `start` itself. Commands, the planner
 // and `train` all take their orders from here.
-// REQUIRES: `start` is a compute-only schedule of `request.spec`.
+// REQUIRES: `start` is a compute-only schedule of `request.spec`;
+// check_cap_bytes() finds nothing.
 [[nodiscard]] Schedule make_order(const OrderRequest& request,
                                   const Schedule& start, const Costs& costs);
 

@@ -5,10 +5,14 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
+#include "chimera/schedule/held.h"
 #include "chimera/schedule/scheme.h"
 #include "chimera/schedule/validate.h"
 #include "chimera/search/named_orders.h"
+#include "chimera/simulate/bound.h"
+#include "chimera/simulate/period_bound.h"
 #include "chimera/simulate/simulate.h"
 
 namespace chimera {
@@ -34,7 +38,7 @@ Planned plan_for(const ScheduleSpec& spec, const Costs& costs,
   with_costs.costs = &costs;
   const Schedule lowered = lower(planned.schedule, with_costs);
   EXPECT_TRUE(validate(planned.schedule).empty());
-  EXPECT_TRUE(validate(lowered, {.cap = cap}).empty());
+  EXPECT_TRUE(validate(lowered, {.cap = cap, .omega = omegas(costs)}).empty());
   planned.simulation = simulate(lowered, costs, {.cap = cap});
   for (const WorkerStats& worker : planned.simulation.workers) {
     planned.peak = std::max(planned.peak, worker.peak_activations);
@@ -190,6 +194,27 @@ TEST(PlanOrder, PeriodsComeCloseToTheirBound) {
   EXPECT_LE(bubble(2, Shape::kVee), 0.020);
 }
 
+// The same costs with one pipe and a cap of 2D: what waits for W no longer
+// stands in the way of forwards.
+TEST(PlanOrder, PeriodsGainFromWhatIEndsWith) {
+  const ScheduleSpec spec{
+      .scheme = "planned", .depth = 8, .micros = 32, .pipes = 1, .cap = 16};
+  const Schedule first = make_schedule(spec).value();
+  const Costs costs = uniform_costs(first, {.forward = 18.513,
+                                            .backward = 18.086 + 9.331,
+                                            .weight_grad = 9.331,
+                                            .latency = 0.626,
+                                            .omega = 0.45});
+  const Schedule order =
+      search_order(first, costs, {.cap = {.activations = 16}, .steady = true});
+  EXPECT_TRUE(validate(order, {.cap = 16, .omega = omegas(costs)}).empty());
+  EXPECT_FALSE(validate(order, {.cap = 16}).empty());
+  const Simulation steps =
+      simulate(lower(order), costs, {.steps = 6, .cap = 16});
+  EXPECT_GE(steps.period, steps.period_bound * (1 - 1e-9));
+  EXPECT_LE(1 - steps.ideal / 6 / steps.period, 0.003);
+}
+
 // An exact solver (tests/oracle/planned_test.py) found this optimum.
 TEST(PlanOrder, FindsTheOptimumWithMessageDelay) {
   const ScheduleSpec eight{.scheme = "planned", .depth = 8, .micros = 8};
@@ -218,8 +243,8 @@ std::vector<Schedule> schemes_on(const Schedule& planned) {
   return found;
 }
 
-// Compared in the simulator, with gradient sums. With recomputation, peaks
-// count from R.
+// The simulator judges, with gradient sums. With recomputation, activations
+// count from their R.
 TEST(PlanOrder, IsNeverSlowerThanANamedSchemeOnItsPlacement) {
   int compared = 0;
   for (ScheduleSpec spec : placements()) {
@@ -243,6 +268,26 @@ TEST(PlanOrder, IsNeverSlowerThanANamedSchemeOnItsPlacement) {
     }
   }
   EXPECT_GT(compared, 20);
+}
+
+TEST(PlanOrder, ProgressRisesAndChangesNothing) {
+  const ScheduleSpec spec{.scheme = "planned", .depth = 4, .micros = 12};
+  const Schedule first = make_schedule(spec).value();
+  const Costs costs = uniform_costs(first, {.latency = 0.3});
+  std::vector<double> shares;
+  std::vector<double> bests;
+  const Schedule watched =
+      search_order(first, costs,
+                   {.cap = {.activations = 4},
+                    .on_progress = [&](const SearchProgress& progress) {
+                      shares.push_back(progress.share);
+                      bests.push_back(progress.best);
+                    }});
+  EXPECT_EQ(watched, search_order(first, costs, {.cap = {.activations = 4}}));
+  ASSERT_GT(shares.size(), 10u);
+  EXPECT_LE(shares.back(), 1);
+  EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
+  EXPECT_TRUE(std::is_sorted(bests.rbegin(), bests.rend()));
 }
 
 TEST(PlanOrder, ExtremeCostsStayInRange) {
@@ -299,6 +344,49 @@ TEST(PlanOrder, NamedOrdersIncludeThoseOfEveryPlacement) {
   EXPECT_THAT(names(one), IsSupersetOf({"interleaved"}));
 }
 
+// A slightly longer step is accepted if it suffers less when times vary.
+TEST(PlanOrder, NoiseChoosesAnotherOrder) {
+  const Schedule start =
+      make_schedule({.scheme = "planned", .depth = 8, .micros = 16}).value();
+  const Costs costs = uniform_costs(start, {.latency = 0.1});
+  const auto planned_for = [&](double jitter) {
+    return lower(search_order(start, costs,
+                              {.cap = {.activations = 8}, .jitter = jitter}));
+  };
+  const Schedule exact = planned_for(0);
+  const Schedule robust = planned_for(0.1);
+  const auto expected = [&](const Schedule& lowered) {
+    // Other random numbers than the search has.
+    return expected_makespan(lowered, costs, {.jitter = 0.1, .play = 1000});
+  };
+  EXPECT_LT(expected(robust), expected(exact));
+  EXPECT_GE(simulate(robust, costs).makespan, simulate(exact, costs).makespan);
+  EXPECT_LE(simulate(robust, costs).makespan,
+            1.02 * simulate(exact, costs).makespan);
+}
+
+// Where messages occupy links for long, orders that run ahead of them only make
+// others wait. The search once found slower orders under a larger cap.
+TEST(PlanOrder, ALargerCapIsNeverSlowerOnBusyLinks) {
+  double before = std::numeric_limits<double>::infinity();
+  for (int cap = 2; cap <= 12; ++cap) {
+    const Schedule start = make_schedule({.scheme = "planned",
+                                          .depth = 2,
+                                          .micros = 12,
+                                          .pipes = 1,
+                                          .cap = cap})
+                               .value();
+    Costs costs = uniform_costs(start, {.latency = 0.5});
+    costs.time_per_byte = 1;
+    for (StageCosts& stage : costs.stages) stage.boundary_bytes = 3;
+    const Schedule order =
+        search_order(start, costs, {.cap = {.activations = double(cap)}});
+    const double time = simulate(lower(order), costs).makespan;
+    EXPECT_LE(time, before + 1e-9) << cap;
+    before = time;
+  }
+}
+
 TEST(PlanOrder, MoreMemoryIsUsedWhereItHelps) {
   const auto makespan = [](double cap) {
     return plan({.scheme = "planned", .depth = 8, .micros = 16, .cap = cap},
@@ -333,24 +421,82 @@ TEST(PlanOrder, AByteCapCountsWhatEachStageHolds) {
   EXPECT_GT(most, room / 2);
 }
 
-RC_GTEST_PROP(PlanOrderProperty, AnyPlacementAnyCosts, ()) {
+// A worker's input counts, and what waits for W counts by its share. The start
+// holds too many bytes.
+TEST(PlanOrder, ACapInBytesBindsTheOrder) {
+  const ScheduleSpec spec{.scheme = "planned", .depth = 4, .micros = 12};
+  const Schedule first = make_schedule(spec).value();
+  Costs costs = uniform_costs(first, {.weight_grad = 0.5, .omega = 0.5});
+  for (StageCosts& stage : costs.stages) {
+    stage.activation_bytes = 800;
+    stage.boundary_bytes = 200;
+  }
+  costs.stages[3].activation_bytes = 2800;
+  const auto peak = [&](const Schedule& order) {
+    const std::vector<double> held = peak_held_bytes(order, costs);
+    return *std::max_element(held.begin(), held.end());
+  };
+  EXPECT_GT(peak(first), 5000);
+  EXPECT_TRUE(check_cap_bytes(first, costs, 5000).empty());
+  const Schedule order =
+      make_order({.spec = spec, .cap_bytes = 5000}, first, costs);
+  EXPECT_TRUE(validate(order).empty());
+  EXPECT_LE(peak(order), 5000);
+  EXPECT_GT(peak(order), 3500);
+  // Workers 0 and 3 hold stages 0 and 3.
+  EXPECT_FALSE(check_cap_bytes(first, costs, 3799).empty());
+  EXPECT_TRUE(check_cap_bytes(first, costs, 3800).empty());
+  EXPECT_FALSE(check_cap_bytes(first, uniform_costs(first, {}), 5000).empty());
+}
+
+// The budget is so small that every pass may fail.
+TEST(PlanOrder, TheLeastEffortStillFindsAnOrder) {
+  const ScheduleSpec spec{.scheme = "planned",
+                          .depth = 8,
+                          .micros = 32,
+                          .pipes = 2,
+                          .chunks = 4,
+                          .shape = Shape::kWave,
+                          .cap = 6};
+  const Schedule first = make_schedule(spec).value();
+  const Costs costs =
+      uniform_costs(first, {.weight_grad = 0.9, .latency = 0.05});
+  for (const double effort : {0.0, 0.001}) {
+    const Schedule order = search_order(
+        first, costs, {.cap = {.activations = 6}, .effort = effort});
+    EXPECT_TRUE(validate(order, {.cap = 6}).empty());
+  }
+}
+
+ScheduleSpec any_spec() {
   ScheduleSpec spec = *rc::gen::elementOf(placements());
   spec.depth = *rc::gen::inRange(1, 7);
   spec.micros = *rc::gen::inRange(1, 11);
   const int least = std::max(*spec.pipes, 1);
   spec.cap = *rc::gen::inRange(least, least + 8);
-  if (!resolve(spec)) return;
-  const Schedule first = make_schedule(spec).value();
-  Costs costs = uniform_costs(first, {});
+  return spec;
+}
+
+Costs any_costs(const Schedule& schedule) {
+  Costs costs = uniform_costs(schedule, {});
   const auto time = [] { return *rc::gen::inRange(0, 40) / 10.0; };
   for (StageCosts& stage : costs.stages) {
     stage.forward = time();
     stage.input_grad = time();
     stage.weight_grad = time();
     stage.update = time() / 4;
+    stage.omega = *rc::gen::element(0.0, 0.45, 1.0);
   }
   costs.latency = time() / 4;
   costs.sum_time = time();
+  return costs;
+}
+
+RC_GTEST_PROP(PlanOrderProperty, AnyPlacementAnyCosts, ()) {
+  const ScheduleSpec spec = any_spec();
+  if (!resolve(spec)) return;
+  const Schedule first = make_schedule(spec).value();
+  const Costs costs = any_costs(first);
   const LowerOptions lowering{.recompute = *rc::gen::arbitrary<bool>()};
 
   const Planned planned = plan_for(spec, costs, lowering);
@@ -364,6 +510,42 @@ RC_GTEST_PROP(PlanOrderProperty, AnyPlacementAnyCosts, ()) {
   with_costs.costs = &costs;
   RC_ASSERT(makespan <=
             simulate(lower(first, with_costs), costs).makespan + 1e-9);
+}
+
+double least_work(const Schedule& lowered, const Costs& costs) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const ActionList& list : lowered.actions) {
+    double work = 0;
+    for (const Action& action : list) work += compute_time(costs, action, 1);
+    least = std::min(least, work);
+  }
+  return least;
+}
+
+// RC_PARAMS="max_success=20000" tries 20,000 cases in minutes: the searches are
+// short.
+RC_GTEST_PROP(PlanOrderProperty, NoFoundOrderIsBelowItsBound, ()) {
+  const ScheduleSpec spec = any_spec();
+  if (!resolve(spec)) return;
+  const Schedule first = make_schedule(spec).value();
+  const Costs costs = any_costs(first);
+  LowerOptions lowering{.recompute = *rc::gen::arbitrary<bool>()};
+  const Schedule found = search_order(first, costs,
+                                      {.cap = {.activations = *spec.cap},
+                                       .steady = *rc::gen::arbitrary<bool>(),
+                                       .lowering = lowering,
+                                       .effort = 0.003});
+  lowering.costs = &costs;
+  const Schedule lowered = lower(found, lowering);
+  const BoundOptions options{.cap = spec.cap};
+  RC_ASSERT(simulate(lowered, costs).makespan >=
+            lower_bound(lowered, costs, options) * (1 - 1e-9));
+  // One period may be shorter; many are not, but for the idle time of one.
+  constexpr int kSteps = 20;
+  const double bound = period_bound(lowered, costs, options);
+  const double idle = bound - least_work(lowered, costs);
+  RC_ASSERT(simulate(lowered, costs, {.steps = kSteps + 1}).makespan >=
+            kSteps * bound - idle - 1e-6);
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ bool TimedPass::run(const std::vector<Ticks>& targets, const PassRule& rule) {
     }
     now = wake_.earliest();
     const int worker = wake_.first();
+    // Even without another pause the worker would end too late.
     if (now + rest_[worker] - directed_.deadline[worker] > rule_.most_excess) {
       return false;
     }
@@ -210,6 +211,8 @@ TimedPass::Held TimedPass::held_after(const Kind& kind) const {
   held.whole += kind.adds_whole;
   held.kept += kind.adds_kept;
   const int begun = next_[kind.filler].number + (kind.adds_whole > 0 ? 1 : 0);
+  // A slot that holds nothing and has work left reserves room for one
+  // activation. The list rule therefore never deadlocks.
   const bool needs_more = begun < kind.micros && held.whole == 0;
   const std::int64_t has = held.kept > 0 ? kind.kept : 0;
   held.reserve = needs_more ? kind.size - has : 0;

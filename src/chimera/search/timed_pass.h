@@ -57,7 +57,7 @@ class TimedPass {
  private:
   // The next action of a kind.
   struct Next {
-    // KNever: no action is left, or its slot is not ready.
+    // kNever: no action is left, or its slot is not ready.
     Ticks target = kNever;
     Ticks arrival = kNever;  // arrival of its input; kNever: unknown
     int number = 0;

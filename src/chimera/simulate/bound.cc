@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "chimera/simulate/link_bound.h"
 #include "chimera/simulate/release_bound.h"
 
 namespace chimera {
@@ -58,10 +59,11 @@ std::vector<double> shortest_tails(const Schedule& schedule,
 
 // The part of the bound that holds only for one step of a synchronous scheme.
 double one_step_bound(const Schedule& schedule, const Costs& costs,
-                      std::optional<double> cap) {
-  const std::vector<double> compute = release_bounds(schedule, costs, cap);
+                      const BoundOptions& options) {
+  const std::vector<double> compute =
+      release_bounds(schedule, costs, options.cap);
   const std::vector<double> tails = shortest_tails(schedule, costs);
-  double bound = 0;
+  double bound = options.links ? link_bound(schedule, costs) : 0;
   for (int worker = 0; worker < schedule.workers(); ++worker) {
     if (compute[worker] == 0) continue;
     bound = std::max(bound, compute[worker] + tails[worker]);
@@ -101,7 +103,7 @@ double lower_bound(const Schedule& schedule, const Costs& costs,
     bound = std::max(bound, earliest[worker] + options.steps * work);
   }
   if (options.steps == 1 && schedule.parts == 1 && !is_asynchronous(schedule)) {
-    bound = std::max(bound, one_step_bound(schedule, costs, options.cap));
+    bound = std::max(bound, one_step_bound(schedule, costs, options));
   }
   if (options.cores > 0) {
     bound = std::max(bound,

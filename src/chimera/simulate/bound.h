@@ -15,6 +15,7 @@ namespace chimera {
 //   by a time r it cannot have done more than the actions that can have reached
 //   it by then (release_bound.h), and must do the rest after r;
 //   after its last compute comes at least the shortest of its stages' sums;
+//   a link carries its messages one after the other (link_bound.h);
 //   one micro-batch has to go all the way down and all the way back.
 // The order may split backwards and start weight gradients at any time, so the
 // bound holds for every scheme on the placement except those that pass on the
@@ -27,6 +28,8 @@ struct BoundOptions {
   // The most activations a worker may hold, in D-ths of the model; absent: no
   // limit.
   std::optional<double> cap;
+  // False: as if links carried any number of messages at once.
+  bool links = true;
 };
 
 [[nodiscard]] double lower_bound(const Schedule& schedule, const Costs& costs,

@@ -42,29 +42,32 @@ struct Chain {
 class Durations {
  public:
   void add(double time) { times_.push_back(time); }
-  void sort() { std::sort(times_.begin(), times_.end(), std::greater<>()); }
-  // The sum of the `count` longest.
+  void sort() {
+    std::sort(times_.begin(), times_.end(), std::greater<>());
+    sums_ = {0};
+    for (const double time : times_) sums_.push_back(sums_.back() + time);
+  }
+  // The sum of the `count` longest. REQUIRES: sort() was called.
   [[nodiscard]] double sum(size_t count) const {
-    double sum = 0;
-    for (size_t i = 0; i < std::min(count, times_.size()); ++i) {
-      sum += times_[i];
-    }
-    return sum;
+    return sums_[std::min(count, times_.size())];
   }
   [[nodiscard]] size_t size() const { return times_.size(); }
 
  private:
   std::vector<double> times_;
+  std::vector<double> sums_;  // [n]: of the n longest
 };
 
 // The work of one worker in a step.
 struct WorkerWork {
   double all = 0;  // updates included
   double updates = 0;
-  double recomputed = 0;
+  bool recomputes = false;
+  double recomputed = 0;  // time; 0 if forwards take none
   Durations forwards;
   Durations weights;    // W
   Durations backwards;  // I + W
+  double omega = 1;     // the least of its stages
   // [pipe]: its shallowest and deepest stage; kNone: the worker has none.
   std::vector<int> low;
   std::vector<int> high;
@@ -122,12 +125,16 @@ class PeriodBound {
       const double time = compute_time(costs_, action, schedule_.parts);
       work.all += time;
       if (action.op == Op::kU) work.updates += time;
-      if (action.op == Op::kR) work.recomputed += time;
+      if (action.op == Op::kR) {
+        work.recomputes = true;
+        work.recomputed += time;
+      }
       if (action.op != Op::kF) continue;
       const StageCosts& costs = costs_.stages[action.stage];
       work.forwards.add(costs.forward);
       work.weights.add(costs.weight_grad);
       work.backwards.add(costs.input_grad + costs.weight_grad);
+      work.omega = std::min(work.omega, costs.omega);
       int& low = work.low[action.pipe];
       int& high = work.high[action.pipe];
       low = low == kNone ? action.stage : std::min(low, action.stage);
@@ -139,24 +146,45 @@ class PeriodBound {
     return work;
   }
 
-  // The number of activations that a worker may hold at once.
-  [[nodiscard]] size_t room(const WorkerWork& work) const {
-    const size_t all = work.forwards.size();
+  // The number of activations of chunks that a worker may hold at once if
+  // each takes `share` of its room and `others` are held whole.
+  [[nodiscard]] size_t room(const WorkerWork& work, double share = 1,
+                            size_t others = 0) const {
+    const size_t all = work.forwards.size() - others;
     if (!options_.cap) return all;
-    const double held = *options_.cap * schedule_.chunks() + 1e-9;
-    return static_cast<size_t>(std::min(std::floor(held), double(all)));
+    const double held =
+        *options_.cap * schedule_.chunks() - double(others) + 1e-6;
+    if (held >= share * double(all)) return all;
+    return static_cast<size_t>(std::max(0.0, std::floor(held / share)));
+  }
+
+  // The most work that can be left after the last forward of a worker, whose
+  // activation is one of those held whole: I and W of these, and W of what is
+  // held after its I in the rest of the room.
+  [[nodiscard]] double most_after_forward(const WorkerWork& work) const {
+    const size_t R = room(work);
+    if (work.omega == 1) return work.backwards.sum(R);
+    double most = 0;
+    for (size_t whole = std::min<size_t>(1, R); whole <= R; ++whole) {
+      most =
+          std::max(most, work.backwards.sum(whole) +
+                             work.weights.sum(room(work, work.omega, whole)));
+    }
+    return most;
   }
 
   // The least idle time of a worker per period: the largest of four bounds,
   // named by the letters of docs/planned-orders.md.
   [[nodiscard]] double least_idle(const WorkerWork& work) const {
     const size_t R = room(work);
-    const bool recomputes = work.recomputed > 0;
     // Recomputation frees the memory of forwards, so all of them may run ahead.
     const double ahead =
-        recomputes ? work.forwards.sum(work.forwards.size()) + work.recomputed
-                   : work.forwards.sum(R);
-    const double after_input = work.weights.sum(R) + work.updates;
+        work.recomputes
+            ? work.forwards.sum(work.forwards.size()) + work.recomputed
+            : work.forwards.sum(R);
+    // While the last input gradient runs, its activation is held whole.
+    const double after_input =
+        work.weights.sum(room(work, work.omega, 1) + 1) + work.updates;
     const double fill = above_zero(to_first_input(work) - ahead);
     const double drain =
         above_zero(after_last_input(work, To::kForward) - after_input);
@@ -164,8 +192,8 @@ class PeriodBound {
         after_last_input(work, To::kInput) - after_input - ahead;
     double idle = std::max(fill + drain, both);
     // With recomputation any number of backwards may follow the last forward.
-    if (recomputes) return idle;
-    const double after_forward = work.backwards.sum(R) + work.updates;
+    if (work.recomputes) return idle;
+    const double after_forward = most_after_forward(work) + work.updates;
     const double turn =
         above_zero(after_last_forward(work, To::kForward) - after_forward);
     idle = std::max(idle, turn);

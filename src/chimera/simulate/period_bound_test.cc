@@ -11,6 +11,7 @@
 #include "chimera/schedule/held.h"
 #include "chimera/schedule/lower.h"
 #include "chimera/schedule/scheme.h"
+#include "chimera/simulate/bound.h"
 #include "chimera/simulate/simulate.h"
 
 namespace chimera {
@@ -76,6 +77,24 @@ TEST(PeriodBound, IsWhatAnExactSolverFindsOnFourWorkers) {
   EXPECT_NEAR(bound_of(spec, {8, 8, 6, 1}), 182, 1e-9);
 }
 
+// One pipe, D = 4, cap 8: the last worker waits 13 after its last I, and has 8
+// W to run if what waits for W is held whole, 1 + 7 / omega else.
+TEST(PeriodBound, CountsWhatIsHeldBetweenTheHalves) {
+  const ScheduleSpec spec{
+      .scheme = "planned", .depth = 4, .micros = 16, .pipes = 1, .cap = 8};
+  const Schedule schedule = make_schedule(spec).value();
+  const auto bound = [&](double omega) {
+    const Costs costs = uniform_costs(
+        schedule,
+        {.forward = 2, .backward = 3, .weight_grad = 1, .omega = omega});
+    return period_bound(lower(schedule), costs, {.cap = spec.cap});
+  };
+  EXPECT_NEAR(bound(1), 80 + 5, 1e-9);
+  EXPECT_NEAR(bound(0.75), 80 + 3, 1e-9);
+  EXPECT_NEAR(bound(0.5), 80, 1e-9);
+  EXPECT_NEAR(bound(0), 80, 1e-9);
+}
+
 // With F = I = W and free messages zero-bubble orders exist at a large enough
 // cap: the bound then equals the work.
 TEST(PeriodBound, IsTheWorkWhereTheCapIsLargeEnough) {
@@ -89,6 +108,23 @@ TEST(PeriodBound, IsTheWorkWhereTheCapIsLargeEnough) {
     EXPECT_NEAR(bound_of(roomy, {2, 2, 1, 0}), 5 * micros, 1e-9);
     EXPECT_NEAR(bound_of(spec, {2, 2, 1, 0}), 5 * micros + depth - 3, 1e-9);
   }
+}
+
+// Forwards that are recomputed are not held, even if they take no time.
+TEST(PeriodBound, IsContinuousWhereRecomputingIsFree) {
+  const Schedule order =
+      make_schedule(
+          {.scheme = "planned", .depth = 3, .micros = 3, .pipes = 1, .cap = 1})
+          .value();
+  const Schedule lowered = lower(order, {.recompute = true});
+  Costs costs{.stages = {{.forward = 0, .input_grad = 0.5, .weight_grad = 0.2},
+                         {.forward = 0.4, .input_grad = 0.4, .weight_grad = 0},
+                         {.forward = 0, .input_grad = 0, .weight_grad = 0}},
+              .latency = 0.2};
+  const double free = period_bound(lowered, costs, {.cap = 1});
+  EXPECT_LE(free, 4.7 + 1e-9);  // an order found takes 4.7
+  costs.stages[0].forward = 1e-6;
+  EXPECT_NEAR(period_bound(lowered, costs, {.cap = 1}), free, 1e-3);
 }
 
 // The longest time of any worker from its first forward to its first forward of
@@ -135,13 +171,17 @@ Costs any_costs(const Schedule& schedule) {
     cost.input_grad = 0.5 + time_up_to(3);
     cost.weight_grad = time_up_to(3);
     cost.update = *rc::gen::arbitrary<bool>() ? time_up_to(2) : 0;
+    cost.boundary_bytes = time_up_to(3);
+    cost.omega = *rc::gen::element(0.0, 0.3, 0.45, 1.0);
   }
+  costs.time_per_byte = *rc::gen::arbitrary<bool>() ? time_up_to(2) : 0;
   costs.latency = time_up_to(2);
   costs.sum_time = *rc::gen::arbitrary<bool>() ? time_up_to(8) : 0;
   return costs;
 }
 
-RC_GTEST_PROP(PeriodBound, IsNeverAboveWhatAScheduleTakes, ()) {
+// RC_PARAMS="max_success=20000" tries 20,000 cases.
+RC_GTEST_PROP(Bounds, AreNeverAboveWhatAScheduleTakes, ()) {
   const Scheme scheme = *rc::gen::elementOf(schemes());
   RC_PRE(scheme.is_synchronous());
   ScheduleSpec spec{.scheme = std::string(scheme.name),
@@ -164,9 +204,11 @@ RC_GTEST_PROP(PeriodBound, IsNeverAboveWhatAScheduleTakes, ()) {
                  .tied = *rc::gen::arbitrary<bool>() && schedule.stages() > 1,
                  .vote_gates_update = *rc::gen::arbitrary<bool>(),
                  .costs = &costs});
-  const std::vector<double> held = peak_held(lowered);
+  const std::vector<double> held = peak_held(lowered, omegas(costs));
   const double cap = *std::max_element(held.begin(), held.end());
   const double bound = period_bound(lowered, costs, {.cap = cap});
+  const double step_bound = lower_bound(lowered, costs, {.cap = cap});
+  RC_ASSERT(simulate(lowered, costs).makespan >= step_bound - 1e-6);
   constexpr int kSteps = 6;
   const Simulation simulation = simulate(lowered, costs, {.steps = kSteps + 1});
   const double idle = bound - least_work(lowered, costs);

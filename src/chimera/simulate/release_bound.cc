@@ -16,7 +16,9 @@ struct Release {
 // The earliest times of the actions of one worker.
 struct WorkerReleases {
   std::vector<Release> actions;
+  std::vector<double> input_grad_ends;
   std::vector<double> weight_grad_ends;
+  double omega = 1;  // the least of its stages
 };
 
 class Releases {
@@ -48,18 +50,22 @@ class Releases {
     double turn = 0;
     for (int stage = 0; stage <= last; ++stage) {
       const double forward = costs_.stages[stage].forward;
+      // The k-th micro-batch gets here no sooner than k turns of the slowest
+      // stage that it has passed.
       turn = std::max(turn, forward);
       add(pipe, stage, micros, {at, forward, true}, turn);
       // A recomputation needs no input but its forward's, so it may run at
       // once. A stage that recomputes only some micro-batches counts none.
       if (recomputed_[pipe][stage] == micros) {
-        add(pipe, stage, micros, {at + forward, forward, false}, turn);
+        const double again = costs_.stages[stage].recompute_time();
+        add(pipe, stage, micros, {at + forward, again, false}, turn);
       }
       at += forward;
       if (stage < last) at += hop_time(schedule_, costs_, pipe, stage);
     }
-    const double recompute =
-        recomputed_[pipe][last] == micros ? costs_.stages[last].forward : 0;
+    const double recompute = recomputed_[pipe][last] == micros
+                                 ? costs_.stages[last].recompute_time()
+                                 : 0;
     at += recompute;
     turn = std::max(turn, costs_.stages[last].forward + recompute +
                               costs_.stages[last].input_grad);
@@ -69,7 +75,10 @@ class Releases {
       add(pipe, stage, micros, {at, costs.input_grad, false}, turn);
       at += costs.input_grad;
       add(pipe, stage, micros, {at, costs.weight_grad, false}, turn);
-      add_ends(pipe, stage, micros, at + costs.weight_grad, turn);
+      WorkerReleases& worker = this->at(pipe, stage);
+      worker.omega = std::min(worker.omega, costs.omega);
+      add_ends(worker.input_grad_ends, micros, at, turn);
+      add_ends(worker.weight_grad_ends, micros, at + costs.weight_grad, turn);
       if (stage > 0) at += hop_time(schedule_, costs_, pipe, stage - 1);
     }
   }
@@ -86,8 +95,8 @@ class Releases {
     }
   }
 
-  void add_ends(int pipe, int stage, int micros, double first, double turn) {
-    std::vector<double>& ends = at(pipe, stage).weight_grad_ends;
+  static void add_ends(std::vector<double>& ends, int micros, double first,
+                       double turn) {
     for (int number = 0; number < micros; ++number) {
       ends.push_back(first + number * turn);
     }
@@ -113,13 +122,31 @@ std::vector<double> dearest_forwards(const std::vector<Release>& actions) {
   return sums;
 }
 
-double bound_of(WorkerReleases& worker, size_t room) {
+// The number of actions that can have ended by a time.
+class Ended {
+ public:
+  explicit Ended(std::vector<double>& ends) : ends_(ends) {
+    std::sort(ends.begin(), ends.end());
+  }
+  // REQUIRES: `time` is no earlier than in the last call.
+  double by(double time) {
+    while (count_ < ends_.size() && ends_[count_] <= time) ++count_;
+    return static_cast<double>(count_);
+  }
+
+ private:
+  const std::vector<double>& ends_;
+  std::size_t count_ = 0;
+};
+
+// `room`: the activations of chunks that a worker may hold.
+double bound_of(WorkerReleases& worker, double room) {
   std::vector<Release>& actions = worker.actions;
-  std::vector<double>& ends = worker.weight_grad_ends;
   if (actions.empty()) return 0;
   std::sort(actions.begin(), actions.end(),
             [](const Release& a, const Release& b) { return a.at < b.at; });
-  std::sort(ends.begin(), ends.end());
+  Ended inputs(worker.input_grad_ends);
+  Ended weights(worker.weight_grad_ends);
   const std::vector<double> dearest = dearest_forwards(actions);
   double work = 0;
   for (const Release& release : actions) work += release.work;
@@ -127,13 +154,15 @@ double bound_of(WorkerReleases& worker, size_t room) {
   double bound = head + work;
   double forwards = 0;
   double others = 0;
-  size_t ended = 0;
   for (const Release& release : actions) {
     const double r = release.at;
-    while (ended < ends.size() && ends[ended] <= r) ++ended;
-    const size_t most = std::min(dearest.size() - 1, room + ended);
+    // An I gives 1 - omega of its activation back, and its W the rest.
+    const double most =
+        room + (1 - worker.omega) * inputs.by(r) + worker.omega * weights.by(r);
+    const auto begun = static_cast<std::size_t>(
+        std::min(double(dearest.size() - 1), std::floor(most + 1e-6)));
     const double done =
-        std::min(r - head, others + std::min(forwards, dearest[most]));
+        std::min(r - head, others + std::min(forwards, dearest[begun]));
     bound = std::max(bound, r + work - done);
     (release.is_forward ? forwards : others) += release.work;
   }
@@ -161,10 +190,8 @@ std::vector<double> release_bounds(const Schedule& schedule, const Costs& costs,
                                    std::optional<double> cap) {
   Releases releases(schedule, costs);
   // With recomputation, forwards hold nothing that the cap counts.
-  size_t room = std::numeric_limits<size_t>::max() / 2;
-  if (cap && !releases.recomputes()) {
-    room = static_cast<size_t>(std::floor(*cap * schedule.chunks() + 1e-9));
-  }
+  double room = std::numeric_limits<double>::infinity();
+  if (cap && !releases.recomputes()) room = *cap * schedule.chunks();
   std::vector<double> bounds;
   for (WorkerReleases& worker : releases.workers()) {
     bounds.push_back(bound_of(worker, room));

@@ -28,8 +28,8 @@ struct SimulateOptions {
   // Slow-down of compute when all cores are busy, as a fraction (cores share
   // the memory bus); proportionally less when only some are busy.
   double contention = 0;
-  // Standard deviation of an action's time, as a fraction of it; 0 = none.
-  // `play` selects the random numbers.
+  // Standard deviation of the time of an action, a message or a sum, as a
+  // fraction of it; 0 = none. `play` selects the random numbers.
   double jitter = 0;
   int play = 0;
   // The most activations a worker may hold; used for the lower bound only.
@@ -42,7 +42,7 @@ struct WorkerStats {
   double last = 0;   // end of its last compute
   // The most micro-batches held at once, in D-ths of the model. Each is held
   // from the start of F (of R with recomputation) to the end of the last B or
-  // W.
+  // W, but between I and W it counts StageCosts::omega.
   double peak_activations = 0;
 
   bool operator==(const WorkerStats&) const = default;
@@ -59,6 +59,9 @@ struct Simulation {
   // For an asynchronous schedule these are the last two that end before it
   // starts to drain, if there are two. With one step it equals makespan.
   double period = 0;
+  // The end of each step; of an asynchronous schedule, of those before it
+  // starts to drain, but at least of two.
+  std::vector<double> step_ends;
   // In an asynchronous schedule: from the start of the last forward that worker
   // 0 runs before its first backward, when the pipe is full, to the end of the
   // drain. This is what a clock shows around steps x micros micro-batches.
@@ -81,5 +84,13 @@ struct Simulation {
                                        const Costs& costs,
                                        const SimulateOptions& options,
                                        int most_plays = 32);
+
+// The mean time from the end of a step to the end of the next over several
+// plays with jitter, at least that without. A play has options.steps steps, of
+// which the first two do not count. REQUIRES: options.steps > 3.
+[[nodiscard]] double expected_period(const Schedule& schedule,
+                                     const Costs& costs,
+                                     const SimulateOptions& options,
+                                     int most_plays = 16);
 
 }  // namespace chimera

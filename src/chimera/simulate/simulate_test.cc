@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <tuple>
+#include <vector>
 
 #include "chimera/schedule/lower.h"
 #include "chimera/schedule/scheme.h"
 #include "chimera/schedule/validate.h"
+#include "chimera/simulate/link_bound.h"
 
 namespace chimera {
 namespace {
@@ -101,6 +104,45 @@ TEST(Simulate, APlayCanBeRepeated) {
   EXPECT_NE(play(3), play(4));
 }
 
+// The noise of an action does not depend on the order of actions.
+TEST(Simulate, NoiseBelongsToTheAction) {
+  const Schedule one =
+      lower(make({.scheme = "gpipe", .depth = 2, .micros = 4}));
+  const Schedule other =
+      lower(make({.scheme = "1f1b", .depth = 2, .micros = 4}));
+  const Costs costs = uniform_costs(one, {.latency = 0.5});
+  const auto times = [&](const Schedule& schedule) {
+    std::vector<std::tuple<Op, int, int, double>> all;
+    for (const Event& event :
+         simulate(schedule, costs, {.jitter = 0.2}).trace.events) {
+      if (is_vote(event.action.op)) continue;  // its time is that of waiting
+      const double time = std::round((event.end - event.start) * 1e9);
+      all.emplace_back(event.action.op, event.action.stage, event.action.micro,
+                       time);
+    }
+    std::sort(all.begin(), all.end());
+    return all;
+  };
+  EXPECT_EQ(times(one), times(other));
+  EXPECT_NE(std::get<3>(times(one)[0]), std::get<3>(times(one)[1]));
+}
+
+TEST(Simulate, PeriodsGrowWithJitter) {
+  const auto period = [](int depth, double jitter) {
+    const Schedule lowered =
+        lower(make({.scheme = "1f1b", .depth = depth, .micros = 16}));
+    return expected_period(lowered, uniform_costs(lowered, {.latency = 0.1}),
+                           {.steps = 12, .jitter = jitter});
+  };
+  EXPECT_NEAR(period(1, 0.1), 48, 0.2);  // nobody waits
+  const Schedule exact =
+      lower(make({.scheme = "1f1b", .depth = 4, .micros = 16}));
+  const Costs costs = uniform_costs(exact, {.latency = 0.1});
+  EXPECT_EQ(period(4, 0), simulate(exact, costs, {.steps = 12}).period);
+  EXPECT_GT(period(4, 0.05), 1.005 * period(4, 0));
+  EXPECT_GT(period(4, 0.1), 1.005 * period(4, 0.05));
+}
+
 // The tied weight has a separate sum and update.
 TEST(Simulate, TiedWeightsAreUpdatedOnceByEachHolder) {
   const auto makespan = [](const char* scheme, double update) {
@@ -132,6 +174,9 @@ TEST(Simulate, BytesOccupyTheLinkAndLatencyDoesNot) {
   EXPECT_EQ(simulation.workers[1].first, 4);
   EXPECT_EQ(simulation.workers[1].last, 8 + 1 + 6);
   EXPECT_EQ(simulation.makespan, 15 + 3 + 2);
+  // The link to worker 1 starts at 1, carries three messages and is followed by
+  // a latency, F and I there, a message of 3 back, I and W.
+  EXPECT_EQ(link_bound(schedule, costs), 1 + 6 + 1 + 2 + 3 + 2);
 }
 
 TEST(Simulate, SumsOfOnePairRunOneAfterTheOther) {

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "chimera/base/check.h"
+#include "chimera/schedule/held.h"
 #include "chimera/simulate/bound.h"
 #include "chimera/simulate/period_bound.h"
 
@@ -30,12 +31,15 @@ Simulator::Simulator(const Schedule& schedule, const Costs& costs,
       tied_stage_(schedule.workers(), kNone),
       card_free_at_(schedule.workers(), 0.0),
       recomputed_(index_.cells(), false),
-      parts_done_(index_.cells() * options.steps, 0) {
+      parts_done_(index_.cells() * options.steps) {
   CHIMERA_CHECK_EQ(static_cast<int>(costs.stages.size()), schedule.stages());
   CHIMERA_CHECK(is_lowered(schedule), "only a lowered schedule can run");
   for (Vote& vote : votes_) {
     vote.missing = schedule.workers();
     vote.started.resize(schedule.workers());
+  }
+  for (const StageCosts& stage : costs.stages) {
+    deferred_.push_back(deferred_parts(stage.omega));
   }
   note_lists();
   count_members();
@@ -62,7 +66,7 @@ void Simulator::note_lists() {
     vote_position_.push_back(static_cast<int>(vote - list.begin()));
     is_vote_late_ = has_late_vote(list);
     for (const Action& action : list) {
-      if (action.op == Op::kR) {
+      if (action.op == Op::kR && holds_from_recompute(schedule_)) {
         recomputed_[index_.cell(action.stage, action.micro)] = true;
       }
       if (action.op == Op::kG && action.micro != kNone) {
@@ -133,6 +137,7 @@ void Simulator::advance(int worker) {
     }
     const Action& action = list[state.position];
     const int at = state.round + action.step;
+    // Belongs to no simulated step: the pipeline fills or drains.
     const bool skipped = at < 0 || at >= options_.steps;
     if (!skipped && !step(worker, action, at)) return;
     ++state.position;
@@ -219,7 +224,11 @@ void Simulator::begin(int worker, const Action& action, int step,
   state.has_computed = true;
   if (action.op == Op::kF || action.op == Op::kR) {
     const size_t cell = index_.cell(action.stage, action.micro);
-    if (recomputed_[cell] == (action.op == Op::kR)) ++state.held;
+    // An activation is held from its F, or from its R where the schedule counts
+    // recomputed ones from there.
+    if (recomputed_[cell] == (action.op == Op::kR)) {
+      state.held += kActivationParts;
+    }
     state.peak = std::max(state.peak, state.held);
   }
   double work = compute_time(costs_, action, schedule_.parts);
@@ -228,7 +237,7 @@ void Simulator::begin(int worker, const Action& action, int step,
   }
   state.computing = true;
   if (work > 0) {
-    queue_.compute(work * jitter_.next(), worker);
+    queue_.compute(work * jitter_.factor(action, step), worker);
   } else {
     finish(worker);
   }
@@ -242,19 +251,23 @@ void Simulator::finish(int worker) {
   event.end = queue_.now();
   result_.workers[worker].busy += event.end - event.start;
   result_.workers[worker].last = queue_.now();
-  if (!gives_weight_gradient(event.action.op)) return;
-  const size_t cell = index_.cell(event.action.stage, event.action.micro);
-  const size_t done = event.step * index_.cells() + cell;
-  if (++parts_done_[done] == schedule_.parts) --state.held;
+  if (is_backward(event.action.op)) free_held(worker, event.action, event.step);
 }
 
-double Simulator::period(const std::vector<double>& step_end) const {
-  if (options_.steps == 1) return result_.makespan;
-  // Rounds after the last forwards only drain the pipeline. Steps that end in
-  // them are shorter, so they do not count.
-  const int drained = rounds_ - options_.steps;
-  const int last = std::max(1, options_.steps - 1 - drained);
-  return step_end[last] - step_end[last - 1];
+// The end of the last input gradient leaves what the weight gradient needs, and
+// the end of that leaves nothing.
+void Simulator::free_held(int worker, const Action& action, int step) {
+  const size_t cell = index_.cell(action.stage, action.micro);
+  PartsDone& done = parts_done_[step * index_.cells() + cell];
+  std::int64_t& held = workers_[worker].held;
+  const std::int64_t deferred = deferred_[action.stage];
+  if (gives_gradient(action.op) && ++done.input_grad == schedule_.parts) {
+    held -= kActivationParts - deferred;
+  }
+  if (gives_weight_gradient(action.op) &&
+      ++done.weight_grad == schedule_.parts) {
+    held -= deferred;
+  }
 }
 
 double Simulator::window() const {
@@ -268,18 +281,25 @@ double Simulator::window() const {
 }
 
 void Simulator::summarise() {
-  std::vector<double> step_end(options_.steps, 0.0);
+  std::vector<double>& ends = result_.step_ends;
+  ends.resize(options_.steps);
   for (const Event& event : result_.trace.events) {
     if (event.action.op == Op::kN) continue;
-    step_end[event.step] = std::max(step_end[event.step], event.end);
+    ends[event.step] = std::max(ends[event.step], event.end);
   }
+  // Rounds after the last forwards only drain the pipeline. Steps that end in
+  // them are shorter, so they do not count.
+  const int drained = rounds_ - options_.steps;
+  if (options_.steps > 2) ends.resize(std::max(2, options_.steps - drained));
   result_.makespan = makespan(result_.trace);
-  result_.period = period(step_end);
+  result_.period = options_.steps == 1 ? result_.makespan
+                                       : ends.back() - ends[ends.size() - 2];
   double busy = 0;
   for (int worker = 0; worker < schedule_.workers(); ++worker) {
     WorkerStats& stats = result_.workers[worker];
-    stats.peak_activations =
-        static_cast<double>(workers_[worker].peak) / schedule_.chunks();
+    stats.peak_activations = static_cast<double>(workers_[worker].peak) /
+                             static_cast<double>(kActivationParts) /
+                             schedule_.chunks();
     busy += stats.busy;
     result_.ideal = std::max(result_.ideal, stats.busy);
   }
@@ -306,45 +326,6 @@ namespace chimera {
 Simulation simulate(const Schedule& schedule, const Costs& costs,
                     const SimulateOptions& options) {
   return simulating::Simulator(schedule, costs, options).run();
-}
-
-namespace {
-
-// The mean of the largest of `count` numbers drawn from `values`.
-double slowest_of(std::vector<double> values, int count) {
-  std::sort(values.begin(), values.end());
-  const auto size = static_cast<double>(values.size());
-  double mean = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto below = static_cast<double>(i);
-    mean += values[i] * (std::pow((below + 1) / size, count) -
-                         std::pow(below / size, count));
-  }
-  return mean;
-}
-
-}  // namespace
-
-double expected_makespan(const Schedule& schedule, const Costs& costs,
-                         const SimulateOptions& options, int most_plays) {
-  // Plays with many actions vary little, so few of them suffice.
-  constexpr double kMostActions = 5e6;
-  const int plays = static_cast<int>(std::clamp(
-      kMostActions / options.steps / static_cast<double>(num_actions(schedule)),
-      2.0, double(most_plays)));
-  SimulateOptions play = options;
-  std::vector<double> spans;
-  for (int i = 1; i <= plays; ++i) {
-    play.play = options.play + i;
-    spans.push_back(simulate(schedule, costs, play).makespan);
-  }
-  const double mean = slowest_of(spans, 1);
-  // Copies wait for each other after every step. Relative to its mean, a single
-  // step varies more than a sum of steps, by sqrt(steps).
-  const double waiting = (slowest_of(spans, schedule.width) - mean) *
-                         std::sqrt(double(options.steps));
-  play.jitter = 0;
-  return std::max(mean, simulate(schedule, costs, play).makespan) + waiting;
 }
 
 }  // namespace chimera

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "chimera/schedule/jitter.h"
 #include "chimera/schedule/micro_index.h"
 #include "chimera/simulate/event_queue.h"
-#include "chimera/simulate/jitter.h"
 #include "chimera/simulate/links.h"
 #include "chimera/simulate/simulate.h"
 
@@ -48,10 +48,16 @@ struct WorkerState {
   bool computing = false;
   std::int32_t last_event = kNone;  // its newest compute event
   double free_at = 0;
-  int held = 0;
-  int peak = 0;
+  std::int64_t held = 0;  // in parts of an activation (held.h)
+  std::int64_t peak = 0;
   bool has_computed = false;
   std::vector<int> open_sums;  // started and not known to be complete
+};
+
+// The parts of a micro-batch's backward that have ended at a stage.
+struct PartsDone {
+  std::uint8_t input_grad = 0;
+  std::uint8_t weight_grad = 0;
 };
 
 class Simulator {
@@ -84,12 +90,13 @@ class Simulator {
   bool update_ready(int worker, const Action& action, int step, Ready& ready);
   bool input_ready(int worker, const Action& action, int step, Ready& ready);
   void begin(int worker, const Action& action, int step, const Ready& ready);
+  void free_held(int worker, const Action& action, int step);
   void finish(int worker);
   void send(int worker, const Action& action, int step);
   [[nodiscard]] bool has_sent(int worker);
   void start_sum(int worker, const Action& action, int step);
   void run_sum(int starter, const Action& action, int step);
-  [[nodiscard]] double share_cards(int group, double start);
+  [[nodiscard]] double share_cards(int group, double start, double slower);
   bool start_vote(int worker, const Action& action, int step);
   void finish_vote(Vote& vote, const Action& action, int step);
   bool read_vote(int worker, int step);
@@ -108,7 +115,6 @@ class Simulator {
   }
   void summarise();
   [[nodiscard]] double window() const;
-  [[nodiscard]] double period(const std::vector<double>& step_end) const;
 
   const Schedule& schedule_;
   const Costs& costs_;
@@ -132,7 +138,8 @@ class Simulator {
   std::vector<double> card_times_;           // [group]
   std::vector<double> card_free_at_;         // [worker]
   std::vector<bool> recomputed_;             // [cell]
-  std::vector<std::uint8_t> parts_done_;     // [step, cell]
+  std::vector<PartsDone> parts_done_;        // [step, cell]
+  std::vector<std::int64_t> deferred_;       // [stage]: parts held after I
   Simulation result_;
 };
 

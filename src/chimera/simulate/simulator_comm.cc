@@ -10,6 +10,11 @@ bool has_card_limit(const Costs& costs) {
   return !costs.sum_time && costs.sums && costs.sums->node_time_per_byte > 0;
 }
 
+// The sum that `action` starts, whichever member's it is.
+Action sum_of(const Action& action) {
+  return {.op = Op::kG, .micro = action.micro, .group = action.group};
+}
+
 }  // namespace
 
 bool Simulator::wait_for(Arrival& arrival, int worker) {
@@ -30,15 +35,20 @@ void Simulator::send(int worker, const Action& action, int step) {
   const size_t made =
       forward ? index_.activation(action.stage, action.micro)
               : index_.gradient(action.stage, action.micro, action.part);
+  // A boundary belongs to the stage below it. The gradient that crosses it has
+  // as many bytes as the activation, or half as many in a halved backward.
   const int below = forward ? action.stage : action.stage - 1;
   const double bytes =
       costs_.stages[below].boundary_bytes / (forward ? 1 : schedule_.parts);
-  const auto [occupied, latency] = message_time(costs_,
-                                                {.from = worker,
-                                                 .to = action.peer,
-                                                 .workers = schedule_.workers(),
-                                                 .width = schedule_.width},
-                                                bytes);
+  auto [occupied, latency] = message_time(costs_,
+                                          {.from = worker,
+                                           .to = action.peer,
+                                           .workers = schedule_.workers(),
+                                           .width = schedule_.width},
+                                          bytes);
+  const double slower = jitter_.factor(action, step);
+  occupied *= slower;
+  latency *= slower;
   WorkerState& state = workers_[worker];
   Ready ready{queue_.now(), state.last_event};
   if (costs_.blocking_sends) ready.after(state.free_at, state.last_event);
@@ -46,6 +56,7 @@ void Simulator::send(int worker, const Action& action, int step) {
     Links::Use& link = links_(worker, action.peer);
     ready.after(link.free_at, link.last);
     link.free_at = ready.at + occupied;
+    // The event that is recorded below.
     link.last = static_cast<std::int32_t>(result_.trace.events.size());
   }
   const double arrival = ready.at + occupied + latency;
@@ -65,19 +76,19 @@ void Simulator::start_sum(int worker, const Action& action, int step) {
   if (--sums_[index].missing == 0) run_sum(worker, action, step);
 }
 
-// When a sum ends that may start at `start` and shares its members' network
-// cards with others. A card serves sums in the order in which they become
-// ready; a sum alone takes its own time, and several that are ready together
+// Returns the end of a sum that may start at `start` and shares its members'
+// network cards with others. A card serves sums in the order in which they
+// become ready. A sum alone takes its own time; several that are ready together
 // end when the card has passed all their bytes.
-double Simulator::share_cards(int group, double start) {
+double Simulator::share_cards(int group, double start, double slower) {
   const std::vector<int>& members = holders_[group];
   double begin = start;
   for (const int worker : members) {
     begin = std::max(begin, card_free_at_[worker]);
   }
-  const double passed = begin + card_times_[group];
+  const double passed = begin + card_times_[group] * slower;
   for (const int worker : members) card_free_at_[worker] = passed;
-  return std::max(start + sum_times_[group], passed);
+  return std::max(start + sum_times_[group] * slower, passed);
 }
 
 // Runs a sum once all members have started it. It occupies the links between
@@ -86,7 +97,8 @@ double Simulator::share_cards(int group, double start) {
 // a node.
 void Simulator::run_sum(int starter, const Action& action, int step) {
   const std::vector<int>& members = holders_[action.group];
-  const double time = sum_times_[action.group];
+  const double slower = jitter_.factor(sum_of(action), step);
+  const double time = sum_times_[action.group] * slower;
   Ready ready{queue_.now(), workers_[starter].last_event};
   const auto each_link = [&](const auto& use) {
     for (const int from : members) {
@@ -101,7 +113,7 @@ void Simulator::run_sum(int starter, const Action& action, int step) {
     each_link([&](Links::Use& link) { ready.after(link.free_at, link.last); });
   }
   const double end =
-      has_cards ? share_cards(action.group, ready.at) : ready.at + time;
+      has_cards ? share_cards(action.group, ready.at, slower) : ready.at + time;
   std::int32_t event = kNone;
   for (const int worker : members) {
     event = record(action, worker, step, ready, end);

@@ -28,8 +28,8 @@ bool is_file(const fs::path& path) {
   return fs::is_regular_file(path, ignored);
 }
 
-// What of a directory belongs to its tokenizer, its vocabulary first. OpenAI's
-// names of GPT-2's files become those of Hugging Face.
+// The files of a directory that belong to its tokenizer, the vocabulary first.
+// OpenAI's names of GPT-2's files become those of Hugging Face.
 std::vector<FileToCopy> files_in(const fs::path& directory) {
   constexpr struct {
     const char* source;
@@ -58,7 +58,7 @@ std::vector<FileToCopy> files_in(const fs::path& directory) {
   return files;
 }
 
-// What belongs to the tokenizer at `path`, its vocabulary first.
+// The files that belong to the tokenizer at `path`, the vocabulary first.
 std::vector<FileToCopy> files_of(const fs::path& path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) return files_in(path);
@@ -105,7 +105,7 @@ Result<std::vector<ExportedFile>> exported_files(const std::string& path) {
     files.push_back({file.name, std::move(text).value()});
   }
   if (!tokenizer) {
-    // What somebody else's directory holds need not be readable here.
+    // A foreign directory may have a tokenizer that Chimera cannot read.
     std::error_code ignored;
     if (files.empty() || !fs::is_directory(path, ignored)) {
       return tokenizer.errors();

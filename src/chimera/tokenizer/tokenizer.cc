@@ -68,6 +68,8 @@ Result<BpeModel> make_bpe(const TokenizerSpec& spec, const BpeSpec& bpe) {
         spec.vocabulary.find(letter_of_byte(static_cast<std::uint8_t>(byte)));
     if (found != spec.vocabulary.end()) bytes[byte] = found->second;
   }
+  // With ignore_merges, a word that is a token by itself is taken whole, even
+  // if no merges lead to it.
   Vocabulary whole_words;
   if (bpe.ignore_merges) {
     for (const auto& [token, id] : spec.vocabulary) {

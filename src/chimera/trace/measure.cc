@@ -67,6 +67,27 @@ Trace unshared(const Trace& trace, int cores) {
   return result;
 }
 
+double measured_jitter(const Trace& trace) {
+  std::map<std::pair<int, Op>, std::vector<double>> times;
+  for (const Event& event : trace.events) {
+    if (!is_compute(event.action.op)) continue;
+    times[{event.action.stage, event.action.op}].push_back(event.end -
+                                                           event.start);
+  }
+  double deviations = 0;
+  double all = 0;
+  for (auto& [kind, list] : times) {
+    if (list.size() < 4) continue;
+    std::sort(list.begin(), list.end());
+    const double between = list[list.size() * 3 / 4] - list[list.size() / 4];
+    // The quartiles of a normal distribution are 1.349 deviations apart.
+    const auto count = static_cast<double>(list.size());
+    deviations += count * between / 1.349;
+    all += count * list[list.size() / 2];
+  }
+  return all > 0 ? deviations / all : 0;
+}
+
 Costs measured_costs(const Schedule& schedule, const Trace& trace) {
   std::map<std::pair<int, Op>, std::vector<double>> times;
   std::vector<double> messages;
@@ -90,6 +111,8 @@ Costs measured_costs(const Schedule& schedule, const Trace& trace) {
     if (cost.input_grad <= 0) cost.input_grad = whole / 2;
     if (cost.weight_grad <= 0) cost.weight_grad = whole / 2;
     cost.update = median(times[{stage, Op::kU}]);
+    const std::vector<double>& again = times[{stage, Op::kR}];
+    if (!again.empty()) cost.recompute = median(again);
   }
   return costs;
 }

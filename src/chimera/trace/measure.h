@@ -1,4 +1,5 @@
-// Measures costs from the trace of a run, to compare the run with its plan.
+// Measures costs and how much they vary from the trace of a run, to compare the
+// run with its plan and to plan again.
 #pragma once
 
 #include "chimera/schedule/costs.h"
@@ -23,5 +24,11 @@ namespace chimera {
 // equal halves.
 [[nodiscard]] Costs measured_costs(const Schedule& schedule,
                                    const Trace& trace);
+
+// How much computes of one kind on one stage vary: their standard deviation as
+// a fraction of their time, by the quartiles, so that a few outliers do not
+// count. Kinds count by the time that they take; those with fewer than four
+// events do not.
+[[nodiscard]] double measured_jitter(const Trace& trace);
 
 }  // namespace chimera

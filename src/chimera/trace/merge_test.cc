@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "chimera/schedule/jitter.h"
 #include "chimera/schedule/lower.h"
 #include "chimera/schedule/scheme.h"
 #include "chimera/trace/measure.h"
@@ -110,6 +111,24 @@ TEST(Measure, TakesMediansByStage) {
   EXPECT_EQ(costs.stages[1].input_grad + costs.stages[1].weight_grad, 2);
   EXPECT_EQ(costs.stages[0].input_grad, 1);
   EXPECT_EQ(costs.stages[0].update, 0);
+}
+
+// Log-normal times with a known deviation; an outlier changes little.
+TEST(Measure, JitterIsTheDeviationOfComputes) {
+  const Jitter jitter(0.1, 1);
+  Trace trace{.workers = 1, .pipes = 1, .steps = 400};
+  for (int step = 0; step < trace.steps; ++step) {
+    for (const Op op : {Op::kF, Op::kW}) {
+      const Action action{.op = op, .pipe = 0, .stage = 0, .micro = 0};
+      const double time =
+          (op == Op::kF ? 1 : 3) * (jitter.factor(action, step));
+      trace.events.push_back({.action = action, .step = step, .end = time});
+    }
+  }
+  EXPECT_NEAR(measured_jitter(trace), 0.1, 0.01);
+  trace.events[5].end *= 1000;
+  EXPECT_NEAR(measured_jitter(trace), 0.1, 0.01);
+  EXPECT_EQ(measured_jitter(Trace{}), 0);
 }
 
 TEST(Measure, OneStepStartsAtZeroAndStandsBesideAnother) {

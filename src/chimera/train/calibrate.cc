@@ -80,6 +80,7 @@ void Calibration::add(const LayerRounds& rounds) {
     table.activation_bytes.push_back(bytes.activation);
     table.workspace_bytes.push_back(bytes.workspace);
     table.deferred_bytes.push_back(bytes.deferred);
+    table.input_workspace_bytes.push_back(bytes.input_workspace);
     table.spread.push_back(summary.spread[kind]);
   }
   slowdowns_.push_back(summary.slowdown);

@@ -19,8 +19,8 @@ void read_weights(const TorchComputeOptions& options, Worker& worker,
                   Transport& transport,
                   const std::function<void(WeightReader& reader)>& use);
 
-// Compares a rank's clock with rank 0's at the begin and the end of a run. All
-// ranks construct and use it at the same points.
+// Compares a rank's clock with rank 0's at the beginning and at the end of a
+// run. All ranks construct and use it at the same points.
 class TraceClock {
  public:
   explicit TraceClock(Transport& transport);

@@ -56,12 +56,14 @@ Result<std::vector<at::Device>> choose_devices(const DeviceRequest& request,
                     "share {}, and two that wait for each other's messages on "
                     "one GPU can block each other",
                     workers, here.count),
-        fmt::format("start at most {} workers per host", here.count));
+        fmt::format("start at most {} workers per host, and let each process "
+                    "see all GPUs of its host",
+                    here.count));
   }
   if (!are_threads) {
-    return refusal("works with workers as threads of one process only, so far",
-                   "start one process per host without mpirun, or run.device "
-                   "= \"cpu\"");
+    return std::vector<at::Device>(
+        request.ranks, at::Device(at::kCUDA, static_cast<at::DeviceIndex>(
+                                                 request.local_rank)));
   }
   std::vector<at::Device> devices;
   devices.reserve(request.ranks);

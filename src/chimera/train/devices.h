@@ -1,4 +1,5 @@
-// The device that each rank computes on: one for each.
+// Chooses the device on which each rank computes: the CPU, or a device of its
+// own.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,7 +14,8 @@ namespace chimera {
 struct DeviceRequest {
   DeviceKind kind = DeviceKind::kCpu;
   int ranks = 1;       // of the run
-  int ranks_here = 0;  // processes of this host; 0: ranks are threads of one
+  int ranks_here = 0;  // processes of this host; 0: all are threads of one
+  int local_rank = 0;  // index of this process among them
   bool emulated = false;
 };
 
@@ -24,7 +26,8 @@ struct CudaDevices {
 };
 [[nodiscard]] CudaDevices count_devices();
 
-// Returns the device of each rank. E577 if the devices are not there, are too
+// Returns the device of each rank; for a rank that is a process, the device of
+// its own. E577 if the devices are not there, are too
 // few, or cannot serve such a run.
 [[nodiscard]] Result<std::vector<at::Device>> choose_devices(
     const DeviceRequest& request, const CudaDevices& here);

@@ -208,6 +208,8 @@ class LayerBench::Pass {
       backward(stage, passed, stashes);
       if (is_split_) {
         bytes[stage].deferred = std::max(0.0, live() - before[stage]);
+        bytes[stage].input_workspace =
+            static_cast<double>(meter->peak_bytes()) - held - gradient;
         compute_->weight_grad(work(stage), *stashes[stage]);
       } else {
         bytes[stage].workspace =
@@ -216,9 +218,19 @@ class LayerBench::Pass {
       stashes[stage].reset();
     }
     (is_split_ ? bytes[1].deferred : bytes[1].activation) /= blocks_;
+    if (is_split_) bytes[1].input_workspace -= growth(bytes[1]);
   }
 
  private:
+  // How much more is held while a later block runs its I than before the first:
+  // the gradient between them, and what the blocks before it leave to W instead
+  // of what they held.
+  [[nodiscard]] double growth(const LayerBytes& block) const {
+    if (blocks_ == 1) return 0;
+    const double each = block.deferred - block.activation;
+    const double all = each > 0 ? (blocks_ - 1) * each : each;
+    return std::max(0.0, boundary_ + all);
+  }
   [[nodiscard]] Work work(int stage) const {
     return {.stage = stage, .step = step_};
   }

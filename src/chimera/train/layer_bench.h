@@ -26,6 +26,7 @@ struct LayerBytes {
   double activation = 0;
   double workspace = 0;
   double deferred = 0;
+  double input_workspace = 0;  // of I, where the backward is split
 };
 
 inline constexpr int kLayerKinds = 3;  // embeddings, block, head

@@ -99,7 +99,8 @@ LinkProfile fit_link(const std::vector<LinkSample>& samples) {
     fit = {(r * bb - b * rb) / area, (b * rr - r * rb) / area};
   }
   if (fit.latency_s > 0 && fit.s_per_byte > 0) return fit;
-  // Latency or bandwidth alone explains the samples.
+  // Noise has left one of the two no positive share, so the samples are fitted
+  // by the other alone: whichever fits them better.
   const LinkProfile latency{rr > 0 ? r / rr : 0, 0};
   const LinkProfile bandwidth{0, bb > 0 ? b / bb : 0};
   return rr == 0 || (bb > 0 && b * b / bb > r * r / rr) ? bandwidth : latency;

@@ -4,10 +4,8 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <ctime>
 #include <numeric>
-#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -75,20 +73,6 @@ std::string explain_mfu(double mfu) {
   if (mfu <= 1) return "";
   return "MFU is above 100 %, so the cores were slowed down by something else "
          "while their peak was measured: take it as too high";
-}
-
-bool has_bf16_products() {
-  const char* allowed = std::getenv("ONEDNN_MAX_CPU_ISA");
-  if (allowed != nullptr) {
-    const std::string_view isa = allowed;
-    const bool is_enough = isa.empty() || isa == "DEFAULT" || isa == "ALL" ||
-                           isa.starts_with("AVX512_CORE_BF16") ||
-                           isa.starts_with("AVX512_CORE_FP16") ||
-                           isa.starts_with("AVX512_CORE_AMX") ||
-                           isa.starts_with("AVX10");
-    if (!is_enough) return false;
-  }
-  return __builtin_cpu_supports("avx512bf16") != 0;
 }
 
 double sum_of_peaks(Transport& transport,

@@ -17,10 +17,6 @@ namespace chimera {
 [[nodiscard]] double measure_core_flops(
     int threads, Precision precision = Precision::kFloat32);
 
-// Whether this CPU has instructions for products of bf16 matrices, and oneDNN,
-// which computes them, may use them (ONEDNN_MAX_CPU_ISA).
-[[nodiscard]] bool has_bf16_products();
-
 // Why an MFU is above 1, for the user; empty if it is not.
 [[nodiscard]] std::string explain_mfu(double mfu);
 

@@ -31,8 +31,8 @@ TEST(PeakFlops, AreAddedUpWhileAllRanksMeasure) {
       });
 }
 
-// Two programs that compute on every core leave a third of it. Took the clock's
-// time before, and found a third of the speed.
+// Two programs that compute on every core leave this one a third of it. A
+// measurement by the time on the clock would find a third of the speed.
 TEST(PeakFlops, AreThoseOfACoreAlsoOnABusyMachine) {
   const double idle = measure_core_flops(1);
   std::atomic<bool> is_done = false;

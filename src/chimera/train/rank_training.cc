@@ -15,7 +15,7 @@
 #include "chimera/comm/exchange.h"
 #include "chimera/plan/run_schedule.h"
 #include "chimera/schedule/forms.h"
-#include "chimera/simulate/simulate.h"
+#include "chimera/search/judge.h"
 #include "chimera/trace/measure.h"
 #include "chimera/trace/merge.h"
 #include "chimera/train/learning_rate.h"
@@ -59,9 +59,16 @@ RankTraining::RankTraining(const Options& options, Transport& transport,
   if (options_ != nullptr && !setup_.config.run.dir.empty()) {
     saving_.emplace(setup_, start_, transport_, observer_);
   }
+  // A run that resumes after its change of order starts with the later one.
   const bool is_later = setup_.later && start_.step >= replan_step();
   programs_ = std::make_unique<Programs>(
       is_later ? *setup_.later : setup_.schedule, rank_);
+  if (!saving_) return;
+  std::int64_t bytes = 0;
+  for (const int stage : programs_->training.stages()) {
+    bytes += compute_.state_bytes(stage);
+  }
+  saving_->prepare(bytes);
 }
 
 RankTraining::~RankTraining() = default;
@@ -69,6 +76,7 @@ RankTraining::~RankTraining() = default;
 void RankTraining::run(TrainOutcome& outcome) {
   if (keeps_events()) clock_.emplace(transport_);
   const int steps = run_steps();
+  // No later vote will close the last save.
   if (saving_) saving_->finish();
   note_outcome(steps, outcome);
   if (setup_.config.run.trace) {
@@ -97,6 +105,8 @@ void RankTraining::withdraw(int lost) const {
 std::optional<Recovered> RankTraining::survive(int lost) {
   if (!saving_ || lost < 0 || lost == rank_) return std::nullopt;
   const Recovery recovery = recovery_without(lost);
+  // All survivors go to the same step: that of the rank that has read the most
+  // votes. Whoever is behind has its sums already and needs the vote alone.
   const SurvivorReport best =
       recovery.agree({worker_.votes_read(), worker_.last_vote()});
   const Program& program = programs_->training;
@@ -129,6 +139,8 @@ int RankTraining::run_steps() {
     // half a minute.
     if (is_evaluated(step) && !bad_ && !stopped_) evaluate(step);
     tell();
+    // Before the save, so that no checkpoint holds replicas that have drifted
+    // apart.
     if (is_compared(step)) {
       compare_replicas({*options_, programs_->training, step}, worker_,
                        transport_);
@@ -147,6 +159,7 @@ int RankTraining::run_steps() {
 }
 
 void RankTraining::add_to_ballot(Ballot& ballot) {
+  // The ballots are added up: one rank that wants to stop is enough for all.
   const Wish wish = observer_.wish();
   if (wish != Wish::kGoOn) ballot.stop += 1;
   if (wish == Wish::kSaveAndEnd) ballot.save += 1;
@@ -208,11 +221,15 @@ Schedule RankTraining::replan() {
   Replanned next{.step = steps, .is_repeated = setup_.later.has_value()};
   std::future<std::string> text;
   if (transport_.rank() == 0) {
+    // On a thread of its own: planning may take longer than a deadline, and
+    // broadcast_text() keeps telling the others that rank 0 is at work.
     text = std::async(std::launch::async, [&] {
       const Costs costs = measured_costs(setup_.schedule, trace);
-      next.lowered = setup_.later ? *setup_.later : planned_for(costs);
-      next.before_s = simulate(setup_.schedule, costs, {.steps = 5}).period;
-      next.after_s = simulate(next.lowered, costs, {.steps = 5}).period;
+      // More than this is not noise, and no order helps against it.
+      const double jitter = std::min(0.5, measured_jitter(trace));
+      next.lowered = setup_.later ? *setup_.later : planned_for(costs, jitter);
+      next.before_s = ordering::judged_period(setup_.schedule, costs, jitter);
+      next.after_s = ordering::judged_period(next.lowered, costs, jitter);
       return to_sched(next.lowered);
     });
   }
@@ -225,9 +242,10 @@ Schedule RankTraining::replan() {
   return parse_schedule(order, "the planned order").value();
 }
 
-Schedule RankTraining::planned_for(const Costs& costs) const {
+Schedule RankTraining::planned_for(const Costs& costs, double jitter) const {
   return make_replanned_schedule(setup_.config, {.tied = setup_.tied,
                                                  .costs = &costs,
+                                                 .jitter = jitter,
                                                  .running = &setup_.schedule})
       .value();
 }
@@ -283,6 +301,7 @@ void RankTraining::note_vote(const VoteResult& result) {
   report.redone =
       programs_->training.has_late_vote() && !compute_.confirms(vote);
   report_ = report;
+  // An evaluated step is reported once its evaluation is done.
   if (!is_evaluated(report.step)) tell();
 }
 
@@ -309,6 +328,7 @@ Trace RankTraining::gather_trace(const Schedule& schedule, int steps) {
   std::vector<std::vector<Event>> events =
       clock_->gather(worker_.recorder().events());
   if (events.empty()) return {};
+  // Time 0 of the trace is the first event of any rank.
   double first = std::numeric_limits<double>::infinity();
   for (const std::vector<Event>& of_rank : events) {
     for (const Event& event : of_rank) first = std::min(first, event.start);

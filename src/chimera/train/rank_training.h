@@ -67,7 +67,7 @@ class RankTraining {
   [[nodiscard]] bool keeps_events() const;
   [[nodiscard]] Trace gather_trace(const Schedule& schedule, int steps);
   [[nodiscard]] Schedule replan();
-  [[nodiscard]] Schedule planned_for(const Costs& costs) const;
+  [[nodiscard]] Schedule planned_for(const Costs& costs, double jitter) const;
   void collect_rest(TrainOutcome& outcome);
   void collect_weights(TrainOutcome& outcome);
   // Whether all weights that this rank holds are finite.

@@ -10,6 +10,7 @@
 #include "chimera/checkpoint/manifest.h"
 #include "chimera/comm/exchange.h"
 #include "chimera/exec/progress.h"
+#include "chimera/model/tensor_copies.h"
 
 namespace chimera {
 namespace {
@@ -21,10 +22,13 @@ struct StageHash {
 
 std::uint64_t hash_of_stage(const ReplicaCheck& check, int stage,
                             const Weights& weights) {
-  std::string text;
+  std::vector<at::Tensor> values;
   for (const NamedTensor& tensor :
        named_weights(check.options, stage, weights)) {
-    const at::Tensor value = tensor.value.cpu();
+    values.push_back(tensor.value);
+  }
+  std::string text;
+  for (const at::Tensor& value : to_host(values)) {
     text += content_hash({static_cast<const std::byte*>(value.const_data_ptr()),
                           value.nbytes()});
   }

@@ -130,6 +130,8 @@ Diagnostics check_fit(const RunSetup& setup, const Checkpoint& checkpoint) {
 StartPoint start_at(const RunSetup& setup, const CheckpointPtr& checkpoint) {
   const Manifest& manifest = checkpoint->manifest();
   StartPoint start{.step = manifest.step};
+  // Not 0 if the mini-batch has had another size: the step then no longer tells
+  // how many samples were drawn, and training goes on at the next one.
   start.sample_shift = manifest.samples - manifest.step * setup.global_batch();
   start.init = [checkpoint](const ParameterSpec& spec) {
     return read_tensor(*checkpoint, kWeightsKind, spec);

@@ -108,6 +108,56 @@ TEST_F(Resume, EveryLayoutGetsTheSameState) {
   }
 }
 
+// [rank]: bytes of the numbers that it has saved.
+std::vector<std::int64_t> bytes_by_rank(const Checkpoint& checkpoint) {
+  std::vector<std::int64_t> bytes(checkpoint.manifest().files.size());
+  for (const ManifestTensor& tensor : checkpoint.manifest().tensors) {
+    bytes[tensor.file] += tensor.count * sizeof(float);
+  }
+  return bytes;
+}
+
+// [rank]: bytes that it expects to save, before its first step.
+std::vector<std::int64_t> expected_bytes(const RunSetup& setup) {
+  std::vector<std::int64_t> bytes(num_ranks(setup.schedule));
+  const TorchComputeOptions options = compute_options(setup, {});
+  for (int rank = 0; rank < num_ranks(setup.schedule); ++rank) {
+    const auto compute = make_torch_compute(options, rank);
+    const int worker = place_of(setup.schedule, rank).worker;
+    for (const int stage : stages_of(setup.schedule.placement, worker)) {
+      bytes[rank] += compute->state_bytes(stage);
+    }
+  }
+  return bytes;
+}
+
+TEST_F(Resume, BytesToSaveAreKnownBeforeTheFirstStep) {
+  struct Layout {
+    const char* scheme;
+    int width;
+    bool shard_update;
+  };
+  for (const auto& [scheme, width, shard_update] :
+       {Layout{"chimera", 1, false}, Layout{"chimera", 2, true},
+        Layout{"1f1b", 2, true}, Layout{"zb-v", 1, false}}) {
+    SCOPED_TRACE(scheme);
+    RunConfig config = config_of(scheme);
+    config.schedule.spec.width = width;
+    config.train.shard_update = shard_update;
+    config.train.steps = 2;
+    config.run.save_every = 2;
+    config.run.dir = run_dir_ + "/" + scheme + std::to_string(width);
+    const Linears linears = make_linears(40);
+    const auto setup = setup_of(config, model_from(linears));
+    const std::vector<std::int64_t> expected = expected_bytes(*setup);
+    (void)train(*setup);
+    const Result<Checkpoint> checkpoint =
+        Checkpoint::open(checkpoint_path(config.run.dir, 2));
+    ASSERT_TRUE(checkpoint);
+    EXPECT_EQ(bytes_by_rank(*checkpoint), expected);
+  }
+}
+
 TEST_F(Resume, NamesOfAForgedCheckpointAreShownEscaped) {
   RunConfig config = config_of("1f1b");
   config.schedule.spec.depth = 1;

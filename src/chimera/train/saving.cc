@@ -41,6 +41,11 @@ Saving::Saving(const RunSetup& setup, const StartPoint& start,
       last_step_(start.step),
       saved_step_(start.step) {}
 
+void Saving::prepare(std::int64_t bytes) {
+  if (setup_.config.run.save_every == 0) return;
+  saver_.prepare(static_cast<std::size_t>(bytes));
+}
+
 int Saving::next(int step) const {
   const int every = setup_.config.run.save_every;
   if (every == 0) return std::numeric_limits<int>::max();
@@ -56,6 +61,8 @@ void Saving::note_part() {
 void Saving::add_to(Ballot& ballot) {
   if (!saver_.is_open()) return;
   note_part();
+  // Each rank counts once its part is done, in every step until the save is
+  // closed.
   const Saver::Part part = saver_.part();
   if (part == Saver::Part::kWritten) ballot.written += 1;
   if (part == Saver::Part::kFailed) ballot.unwritten += 1;

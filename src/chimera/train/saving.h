@@ -21,6 +21,9 @@ class Saving {
   Saving(const RunSetup& setup, const StartPoint& start, Transport& transport,
          TrainObserver& observer);
 
+  // Prepares memory for saves of `bytes`, if the run saves every few steps.
+  void prepare(std::int64_t bytes);
+
   // The first step after `step` that is followed by a save; a very large number
   // if there is none.
   [[nodiscard]] int next(int step) const;

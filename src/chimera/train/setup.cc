@@ -7,6 +7,7 @@
 #include "chimera/config/paths.h"
 #include "chimera/data/data_source.h"
 #include "chimera/data/token_file.h"
+#include "chimera/model/bf16_products.h"
 #include "chimera/plan/run_schedule.h"
 #include "chimera/schedule/cut.h"
 #include "chimera/train/devices.h"
@@ -52,7 +53,7 @@ Diagnostics set_up_cut(RunSetup& setup) {
 // Warns if pretrained weights are trained on bytes: their ids are those of
 // another tokenizer.
 void note_bytes(RunSetup& setup) {
-  constexpr int kMostForBytes = 1024;  // 256, special ids, rounded up
+  constexpr int kMostForBytes = 1024;  // 256 and some special ids
   const ModelShape& shape = setup.model.details.shape;
   const DataConfig& data = setup.config.data;
   const DataFormat format = format_of(data.path[0]);
@@ -126,6 +127,8 @@ Diagnostics set_up_data(RunSetup& setup, bool scans) {
   open(setup.data);
   note_bytes(setup);
   append(errors, check_evaluation(setup));
+  // Every evaluation reads the same samples: in order, from the first one,
+  // wherever training stands.
   options.order = SampleOrder::kSequential;
   options.shift = 0;
   options.weights.clear();
@@ -163,6 +166,7 @@ Diagnostics set_up_schedule(RunSetup& setup, const SetupOptions& options) {
       choose_devices({.kind = setup.config.run.device,
                       .ranks = setup.schedule.workers() * setup.schedule.width,
                       .ranks_here = options.ranks_here,
+                      .local_rank = options.local_rank,
                       .emulated = emulated},
                      count_devices());
   if (!devices) return devices.errors();
@@ -188,19 +192,6 @@ Diagnostics set_up_schedule(RunSetup& setup, const SetupOptions& options) {
 Result<SavedRun> open_start(const SetupOptions& options) {
   if (options.checkpoint.empty()) return SavedRun{};
   return open_saved(options.checkpoint);
-}
-
-void set_up_emulated(RunSetup& setup) {
-  const Costs costs = emulated_costs(setup.config, setup.schedule);
-  for (const StageCosts& stage : costs.stages) {
-    setup.emulated.push_back(
-        {.forward_s = stage.forward,
-         .input_grad_s = stage.input_grad,
-         .weight_grad_s = stage.weight_grad,
-         .update_s = stage.update,
-         .boundary_bytes = static_cast<std::size_t>(stage.boundary_bytes),
-         .gradient_bytes = static_cast<std::size_t>(stage.gradient_bytes)});
-  }
 }
 
 }  // namespace
@@ -234,9 +225,12 @@ Result<std::unique_ptr<RunSetup>> set_up(const RunConfig& config,
     return errors;
   }
   if (emulated) {
-    set_up_emulated(*setup);
+    setup->emulated =
+        emulated_stages(emulated_costs(setup->config, setup->schedule));
     return setup;
   }
+  // In this order, because a cut needs model and schedule, a checkpoint is
+  // compared with all of them, and data starts where the checkpoint ends.
   append(errors, set_up_cut(*setup));
   if (saved->checkpoint) append(errors, set_up_resume(*setup, *saved));
   append(errors, set_up_data(*setup, options.scans_data));
@@ -277,6 +271,7 @@ Result<std::unique_ptr<RunSetup>> set_up(const RunConfig& config,
   setup->data = own.data ? own.data : numbered_samples(setup->global_batch());
   setup->evaluation = own.evaluation;
   const std::int64_t samples = *config.schedule.micro_batch;
+  // A receiver in another process must know the shapes in advance.
   Result<std::vector<BoundaryShape>> boundaries = find_boundaries(
       setup->model,
       to_tensors(setup->data->read(0, 0, samples), setup->data->targets(0)));

@@ -6,6 +6,7 @@
 
 #include "chimera/checkpoint/catalog.h"
 #include "chimera/comm/comm_error.h"
+#include "chimera/exec/emulated_links.h"
 #include "chimera/exec/run_threads.h"
 #include "chimera/plan/run_schedule.h"
 #include "chimera/train/rank_training.h"
@@ -47,6 +48,8 @@ class Training {
 };
 
 TrainOutcome Training::run() {
+  // If one of several threads is lost and the others have saved the run, all
+  // start again from there. Any other failure is thrown again by go_on_after().
   for (bool done = false; !done;) {
     try {
       run_ranks();
@@ -76,7 +79,7 @@ void Training::run_ranks() {
     return run_workers(
         {.ranks = num_ranks(setup_.schedule),
          .deadline = std::chrono::duration<double>(setup_.config.run.timeout_s),
-         .links = link_speed(setup_)},
+         .links = link_times(setup_)},
         make, [this](Transport& transport, StageCompute& compute) {
           run_rank(transport, compute);
         });
@@ -107,6 +110,8 @@ void Training::run_rank(Transport& transport, StageCompute& compute) {
     lost_ = kAll;
     throw;
   } catch (const std::exception&) {
+    // The first rank that fails is the one that is lost. A second one leaves
+    // too few to save everything, so it tells the others not to wait for it.
     int before = kNobody;
     const bool is_first =
         lost_.compare_exchange_strong(before, transport.rank());
@@ -124,8 +129,8 @@ void Training::survive(RankTraining& rank) {
   recovered_ = recovered;
 }
 
-// Waits until the failed thread has set lost_: it wakes the others before it
-// does so.
+// Waits until the failed thread has set lost_, which it does after it has woken
+// the others.
 int Training::wait_for_lost() const {
   const Clock::time_point deadline = Clock::now() + std::chrono::seconds(10);
   while (lost_ == kNobody && Clock::now() < deadline) {
@@ -161,10 +166,10 @@ TrainOutcome train(const RunSetup& setup) {
   return train(setup, nobody);
 }
 
-LinkSpeed link_speed(const RunSetup& setup) {
-  if (!setup.is_emulated()) return {};
-  const Costs costs = emulated_costs(setup.config, setup.schedule);
-  return {.latency_s = costs.latency, .s_per_byte = costs.time_per_byte};
+LinkTimesPtr link_times(const RunSetup& setup) {
+  if (!setup.is_emulated()) return nullptr;
+  return make_emulated_links(emulated_costs(setup.config, setup.schedule),
+                             num_ranks(setup.schedule));
 }
 
 }  // namespace chimera

@@ -43,7 +43,7 @@ struct TrainOutcome {
 // The same without an observer.
 [[nodiscard]] TrainOutcome train(const RunSetup& setup);
 
-// The speed of emulated links.
-[[nodiscard]] LinkSpeed link_speed(const RunSetup& setup);
+// The links of an emulated run; null for others.
+[[nodiscard]] LinkTimesPtr link_times(const RunSetup& setup);
 
 }  // namespace chimera

@@ -147,6 +147,7 @@ class Reference {
       (void)run_backward(graph, {});
     }
     collect(stage_.block(), result);
+    // Drops the gradient, so that the next update's starts from zero.
     stage_.block().skip_update();
     stage_.block().begin_gradient();
     return result;

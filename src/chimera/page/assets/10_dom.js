@@ -61,6 +61,12 @@ function formatBytes(value) {
 // The blank before the sign does not break.
 const formatShare = (share) => `${(100 * share).toFixed(1)}\u00a0%`;
 
+// A difference with its sign, or 0 % if it rounds to that.
+function formatChange(share) {
+  const percent = Math.round(100 * share);
+  return `${percent > 0 ? '+' : ''}${percent}\u00a0%`;
+}
+
 // Sums of differences: how the data stores ascending numbers.
 function accumulate(differences) {
   let sum = 0;

@@ -42,7 +42,8 @@ function runningMean(values, weight) {
   });
 }
 
-// Colour and shape of what is marked in the charts; later ones lie on top.
+// Colour and shape of what is marked in the charts; at one step, later ones
+// stand to the left.
 const MARKS = {
   save: {colour: 'good', word: 'checkpoint', shape: [-4, 0, 4, 0, 0, 7]},
   replan:
@@ -52,6 +53,7 @@ const MARKS = {
   fault: {colour: 'bad', word: 'fault', shape: [-4, 0, 4, 0, 4, 8, -4, 8]},
 };
 const MARK_KINDS = Object.keys(MARKS);
+const MARK_WIDTH = 10;  // pixels
 
 function drawMark(context, kind, x) {
   const {shape} = MARKS[kind];

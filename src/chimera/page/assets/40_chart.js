@@ -175,6 +175,7 @@ class Chart {
 
   drawMarks(context) {
     const shown = this.board.runs.filter((run, i) => this.board.isShown[i]);
+    const kindsAt = new Map();  // kinds drawn so far, by step
     for (const kind of MARK_KINDS) {
       const marks =
           shown.flatMap((run) => run.marks).filter((mark) => mark[1] === kind);
@@ -191,7 +192,10 @@ class Chart {
         context.stroke();
         context.setLineDash([]);
         context.globalAlpha = 1;
-        drawMark(context, kind, x);
+        const kinds = kindsAt.get(step) ?? new Set();
+        kindsAt.set(step, kinds.add(kind));
+        // A run that goes on where it failed has both marks at one step.
+        drawMark(context, kind, x - MARK_WIDTH * (kinds.size - 1));
       }
     }
   }

@@ -172,9 +172,7 @@ function buildMemory(section, run) {
         }),
         element('td', {
           class: 'number wide',
-          text: error === null ?
-              '' :
-              `${error >= 0 ? '+' : ''}${(100 * error).toFixed(0)} %`
+          text: error === null ? '' : formatChange(error)
         })));
   }
   section.append(element(

@@ -102,6 +102,8 @@ Admission Admitting::run(const Result<RunConfig>& config) {
     admission_.code = choose_checkpoint(config, deadline);
     if (admission_.code != kExitDone) return std::move(admission_);
   }
+  // Every rank reads its own files; rank 0 compares what all have read, and its
+  // verdict decides for all.
   const RankReport mine = prepare(config);
   std::vector<RankReport> reports;
   for (const std::string& bytes : session_.gather(pack(mine), deadline)) {
@@ -187,6 +189,7 @@ RankReport Admitting::set_up_run(const Result<RunConfig>& config) {
   Result<std::unique_ptr<RunSetup>> setup =
       config ? set_up_here(*config, {.checkpoint = point_.checkpoint,
                                      .ranks_here = session_.ranks_here(),
+                                     .local_rank = session_.local_rank(),
                                      .own_model = options_.own_model,
                                      .scans_data = session_.rank() == 0})
              : config.errors();
@@ -232,6 +235,7 @@ Verdict Admitting::judge(const std::vector<RankReport>& reports) {
     verdict.code = say_errors(differences, observer_);
     return verdict;
   }
+  // Nothing of the run was written so far: that begins once all ranks agree.
   verdict.run_dir = admission_.setup->config.run.dir;
   try {
     Result<RunDirectory> created =

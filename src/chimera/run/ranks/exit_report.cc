@@ -59,7 +59,8 @@ bool ExitReport::has_directory() const {
          std::filesystem::exists(options_.run_dir + "/config.toml", error);
 }
 
-// One line of the first rank that is left, as all would write the same.
+// Only the first of the remaining ranks adds the event: all would write the
+// same.
 void ExitReport::leave_event(const Ending& ending) const {
   const int first = ending.lost == 0 && !ending.is_self_reported() ? 1 : 0;
   if (options_.rank != first || !has_directory()) return;

@@ -130,7 +130,7 @@ void RankRun::handle_signals() {
 
 MpiOptions RankRun::transport_options() {
   return {.deadline = deadline_,
-          .links = link_speed(setup()),
+          .links = link_times(setup()),
           .groups = group_ranks(setup().schedule),
           .peers = peer_ranks(setup().schedule, rank_),
           .messages = std::max(
@@ -217,6 +217,7 @@ RunEnd RankRun::run() {
     survivors_.give_up(error.what());
     SurvivorSave::wait_for_the_end();
   }
+  // A transport ends together with those of its peers, one of which may hang.
   const Watchdog watchdog("leaving the run", deadline_, observer_);
   signals_.handle({});
   transport.reset();

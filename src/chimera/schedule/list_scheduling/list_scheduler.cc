@@ -44,14 +44,15 @@ void ListScheduler::reset() {
   const size_t slots = problem_.slots.size();
   count_.assign(slots * kSlotOps, 0);
   arrival_.assign(slots * kSlotOps * problem_.most_micros, kNever);
-  held_.assign(slots, 0);
+  held_.assign(slots, {});
   slot_end_.assign(slots, 0);
   used_.assign(problem_.workers, 0);
   reserved_.assign(problem_.workers, 0);
   free_at_.assign(problem_.workers, 0);
   for (int slot = 0; slot < static_cast<int>(slots); ++slot) {
     const Slot& it = problem_.slots[slot];
-    if (it.micros > 0) reserved_[it.worker] += it.size;
+    held_[slot].reserve = it.micros > 0 ? it.size : 0;
+    reserved_[it.worker] += held_[slot].reserve;
     if (it.previous != kNone) continue;
     for (int number = 0; number < it.micros; ++number) {
       arrival_[problem_.at(code_of(slot, kF), number)] = 0;
@@ -98,6 +99,8 @@ ListScheduler::Choice ListScheduler::choose(int worker, Ticks now) const {
     offer_weight_grad(slot, choice);
   }
   if (choice.weight_code != kNone) {
+    // A W frees the room for which the best blocked action waits, so it is as
+    // urgent as that one.
     choice.offer(std::min(choice.weight_key, choice.blocked_key),
                  choice.weight_code);
   }
@@ -130,12 +133,50 @@ void ListScheduler::weigh(int code, Ticks at, Ticks now, Choice& choice) const {
 }
 
 bool ListScheduler::may_hold_more(int slot) const {
-  if (held_[slot] == 0) return true;
-  if (!policy_->quotas.empty() && held_[slot] >= policy_->quotas[slot]) {
+  const Held& held = held_[slot];
+  const Slot& it = problem_.slots[slot];
+  const std::int64_t own = held.whole * it.size + held.kept * it.kept;
+  if (own > 0 && !policy_->quotas.empty() &&
+      own + it.size > policy_->quotas[slot] * it.size) {
     return false;
   }
+  // Afterwards the slot holds a whole activation, and needs no reserve. With
+  // recomputation it does so until the end of I.
+  return used_[it.worker] + it.size + reserved_[it.worker] - held.reserve <=
+         problem_.room;
+}
+
+// The room to be kept free for a slot that has begun so many activations: one
+// more, unless it holds a whole one already. What it holds after I can go.
+std::int64_t ListScheduler::reserve_of(int slot, const Held& held,
+                                       int begun) const {
   const Slot& it = problem_.slots[slot];
-  return used_[it.worker] + it.size + reserved_[it.worker] <= problem_.room;
+  if (begun == it.micros || held.whole > 0) return 0;
+  return it.size - (held.kept > 0 ? it.kept : 0);
+}
+
+// Counts what an action takes and frees.
+void ListScheduler::hold(int code) {
+  const int self = slot_of(code);
+  const Slot& slot = problem_.slots[self];
+  Held& held = held_[self];
+  std::int64_t& used = used_[slot.worker];
+  if (op_of(code) == problem_.holds_from) {
+    ++held.whole;
+    used += slot.size;
+  }
+  if (op_of(code) == kI) {
+    --held.whole;
+    ++held.kept;
+    used -= slot.size - slot.kept;
+  } else if (op_of(code) == kW) {
+    --held.kept;
+    used -= slot.kept;
+  }
+  const int begun = count_[code_of(self, problem_.holds_from)];
+  const std::int64_t reserve = reserve_of(self, held, begun);
+  reserved_[slot.worker] += reserve - held.reserve;
+  held.reserve = reserve;
 }
 
 void ListScheduler::offer_forward(int slot, Ticks now, Choice& choice) const {
@@ -163,10 +204,7 @@ void ListScheduler::begin(int code, Ticks now) {
   const Ticks end = now + slot.cost[op_of(code)];
   free_at_[slot.worker] = end;
   wake_.set(slot.worker, end);
-  if (op_of(code) == problem_.holds_from) {
-    if (held_[self]++ == 0) reserved_[slot.worker] -= slot.size;
-    used_[slot.worker] += slot.size;
-  }
+  hold(code);
   if (op_of(code) == kF) {
     if (slot.next != kNone) {
       arrive(code_of(slot.next, kF), number, end + slot.from_next);
@@ -179,10 +217,6 @@ void ListScheduler::begin(int code, Ticks now) {
     }
   } else {
     slot_end_[self] = end;
-    used_[slot.worker] -= slot.size;
-    const bool has_more =
-        count_[code_of(self, problem_.holds_from)] < slot.micros;
-    if (--held_[self] == 0 && has_more) reserved_[slot.worker] += slot.size;
   }
 }
 

@@ -3,13 +3,15 @@
 // them.
 //
 // List scheduling never deadlocks. An action that takes room (memory for one
-// activation) starts only if every other slot of its worker that is empty and
-// unfinished still finds room afterwards, so an empty slot can always start
-// one. Suppose that nothing is running and nothing can start. The last stage of
-// a pipe then holds nothing: anything it held would have its I or W ready. If
-// stage s+1 holds nothing, neither does stage s: anything it held would be
-// ready for s+1 or have its gradient. So nothing is held at all, and the next
-// micro-batch can enter: a contradiction.
+// activation) starts only if every other unfinished slot of its worker that
+// holds no whole activation still finds room for one afterwards, once it has
+// run the W of what it holds between I and W. Suppose that nothing is running
+// and nothing can start. Then nothing is held between I and W, whose W would be
+// ready, so a slot that holds nothing can start one. The last stage of a pipe
+// holds nothing: anything it held would have its I ready. If stage s+1 holds
+// nothing, neither does stage s: anything it held would be ready for s+1 or
+// have its gradient. So nothing is held at all, and the next micro-batch can
+// enter: a contradiction.
 #pragma once
 
 #include <vector>
@@ -26,8 +28,8 @@ struct ListPolicy {
   bool room_is_urgent = false;
   // A worker idles for up to this long if a better action is known to arrive.
   Ticks wait = 0;
-  // [slot]: the most activations it may hold, at least 1. Empty: only the
-  // worker's room limits them.
+  // [slot]: the most activations it may hold, at least 1; what waits for W
+  // counts as the room it takes. Empty: only the worker's room limits them.
   std::vector<int> quotas;
 };
 
@@ -56,6 +58,12 @@ class ListScheduler {
 
  private:
   struct Choice;
+  // The activations of a slot before and after I.
+  struct Held {
+    int whole = 0;
+    int kept = 0;
+    std::int64_t reserve = 0;  // room to be kept free for the slot
+  };
 
   void reset();
   [[nodiscard]] Choice choose(int worker, Ticks now) const;
@@ -67,6 +75,9 @@ class ListScheduler {
   void arrive(int code, int number, Ticks at);
   [[nodiscard]] double key(int code) const;
   [[nodiscard]] bool may_hold_more(int slot) const;
+  [[nodiscard]] std::int64_t reserve_of(int slot, const Held& held,
+                                        int begun) const;
+  void hold(int code);
   void measure(ListedOrder& order) const;
 
   const Problem& problem_;
@@ -74,13 +85,12 @@ class ListScheduler {
   std::vector<int> count_;  // [code]: actions started
   // [at(code, number)]: when the input of an F or I arrives
   std::vector<Ticks> arrival_;
-  std::vector<int> held_;           // [slot]: activations held
-  std::vector<std::int64_t> used_;  // [worker]: room in use
-  // [worker]: room kept for its empty slots
-  std::vector<std::int64_t> reserved_;
-  std::vector<Ticks> free_at_;   // [worker]
-  WakeTimes wake_;               // when each worker next looks for work
-  std::vector<Ticks> slot_end_;  // [slot]: end of its last W
+  std::vector<Held> held_;              // [slot]
+  std::vector<std::int64_t> used_;      // [worker]: room in use
+  std::vector<std::int64_t> reserved_;  // [worker]: sum of its reserves
+  std::vector<Ticks> free_at_;          // [worker]
+  WakeTimes wake_;                      // when each worker next looks for work
+  std::vector<Ticks> slot_end_;         // [slot]: end of its last W
 };
 
 }  // namespace chimera::ordering

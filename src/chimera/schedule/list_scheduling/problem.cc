@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "chimera/base/check.h"
+#include "chimera/schedule/held.h"
 
 namespace chimera::ordering {
 namespace {
@@ -77,14 +78,18 @@ class Maker {
  public:
   Maker(const Schedule& layout, const Costs& costs,
         const ProblemOptions& options)
-      : layout_(layout), costs_(costs), options_(options) {}
+      : layout_(layout),
+        costs_(costs),
+        options_(options),
+        held_bytes_(held_bytes(costs)) {}
 
   Problem make() {
     fold();
     set_unit();
     const double room = options_.cap.bytes.value_or(
-        options_.cap.activations * layout_.chunks() + 1e-9);
-    constexpr double kUnlimited = 1e15;
+        (options_.cap.activations * layout_.chunks() + 1e-9) *
+        static_cast<double>(kActivationParts));
+    constexpr double kUnlimited = 1e17;
     problem_.room =
         static_cast<std::int64_t>(std::floor(std::min(room, kUnlimited)));
     problem_.holds_from = options_.forwards_are_free ? kI : kF;
@@ -181,7 +186,7 @@ class Maker {
     slot.cost = {ticks(costs.forward), ticks(costs.input_grad),
                  ticks(costs.weight_grad)};
     if (options_.recompute) {
-      slot.ahead = slot.cost[kF];
+      slot.ahead = ticks(costs.recompute_time());
       slot.cost[kI] += slot.ahead;
     }
     if (stage > 0) {
@@ -193,9 +198,11 @@ class Maker {
       slot.from_next = hop(pipe, stage);
     }
     slot.tail = ticks(sum_of(stage));
+    slot.size = kActivationParts;
+    slot.kept = deferred_parts(costs.omega);
     if (options_.cap.bytes) {
-      slot.size = std::llround(std::ceil(costs.activation_bytes));
-      slot.kept = slot.size;
+      slot.size = std::llround(std::ceil(held_bytes_[stage]));
+      slot.kept = std::llround(std::ceil(costs.omega * held_bytes_[stage]));
     }
     problem_.most_micros = std::max(problem_.most_micros, slot.micros);
     problem_.actions += kSlotOps * slot.micros;
@@ -222,7 +229,8 @@ class Maker {
   const Schedule& layout_;
   const Costs& costs_;
   const ProblemOptions& options_;
-  std::vector<int> class_of_;  // [worker]
+  std::vector<double> held_bytes_;  // [stage]
+  std::vector<int> class_of_;       // [worker]
   Problem problem_;
 };
 
@@ -312,11 +320,12 @@ bool keeps_room(const Problem& problem, const CodeList& list,
   std::int64_t used = 0;
   for (const int code : list) {
     const int number = count[code]++;
-    const std::int64_t size = problem.slots[slot_of(code)].size;
+    const Slot& slot = problem.slots[slot_of(code)];
     if (op_of(code) != kF && number >= count[code - 1]) return false;
-    if (op_of(code) == problem.holds_from) used += size;
+    if (op_of(code) == problem.holds_from) used += slot.size;
     if (used > problem.room) return false;
-    if (op_of(code) == kW) used -= size;
+    if (op_of(code) == kI) used -= slot.size - slot.kept;
+    if (op_of(code) == kW) used -= slot.kept;
   }
   return true;
 }

@@ -44,8 +44,8 @@ struct Slot {
   Ticks from_previous = 0;  // time of a message to or from there
   Ticks from_next = 0;
   Ticks tail = 0;         // time of the gradient sum, after the last W
-  std::int64_t size = 1;  // room that one activation takes
-  std::int64_t kept = 1;  // room that it still takes between I and W
+  std::int64_t size = 0;  // room that one activation takes
+  std::int64_t kept = 0;  // room that it still takes between I and W
 };
 
 // The code that stands for (slot, op).
@@ -61,7 +61,7 @@ using CodeLists = std::vector<CodeList>;  // [worker]
 // The memory a worker may use.
 struct MemoryCap {
   double activations = 0;  // in D-ths of the model
-  // If set, a limit in bytes (StageCosts::activation_bytes) instead.
+  // If set, a limit in bytes (held_bytes() of held.h) instead.
   std::optional<double> bytes;
 };
 
@@ -74,9 +74,10 @@ struct Problem {
   bool folded = false;
   std::vector<Slot> slots;
   std::vector<std::vector<int>> slots_of;  // [worker]
-  std::int64_t room = 0;                   // room of each worker
-  // The op that takes room until W frees it: F, or I if only recomputed
-  // activations count.
+  // Room of each worker, in parts of an activation (held.h) or in bytes.
+  std::int64_t room = 0;
+  // The op that takes the room of an activation: F, or I if only recomputed
+  // activations count. The end of I gives size - kept back, W the rest.
   SlotOp holds_from = kF;
   std::vector<Ticks> head;  // [worker]: earliest arrival of an activation
   std::vector<Ticks> work;  // [worker]

@@ -9,7 +9,9 @@
 namespace chimera {
 namespace {
 
-constexpr size_t kPiece = size_t{1} << 20;
+// Small, so that no core idles long while another finishes the last piece;
+// large beside the cost of handing a piece over.
+constexpr size_t kPiece = size_t{1} << 18;
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Divides a corpus into pieces of about a megabyte that can be encoded
+// Divides a corpus into pieces of about 256 KB that can be encoded
 // independently: part of a document, or whole documents of a file with many.
 // The division depends only on the files and the tokenizer.
 #pragma once
@@ -30,7 +30,7 @@ class PieceReader {
   PieceReader(const std::vector<InputFile>& files, const Tokenizer& tokenizer)
       : files_(files), tokenizer_(tokenizer) {}
 
-  // The next piece; nullopt at the end. A piece grows beyond a megabyte only
+  // The next piece; nullopt at the end. A piece grows beyond 256 KB only
   // while a document has no place to cut, or, in a file of many, no end.
   [[nodiscard]] Result<std::optional<Piece>> next();
 

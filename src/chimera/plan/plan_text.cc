@@ -1,4 +1,4 @@
-#include "chimera/cli/plan_text.h"
+#include "chimera/plan/plan_text.h"
 
 #include <fmt/format.h>
 
@@ -38,7 +38,9 @@ std::string layout_of(const Plan& plan) {
         *spec.chunks);
   }
   if (spec.cap) text += fmt::format(" cap={}", number(*spec.cap));
-  if (plan.candidate.recompute) text += " recompute";
+  const Recompute recompute = plan.candidate.recompute;
+  if (recompute) text += " recompute";
+  if (recompute && !recompute.is_all()) text += "=" + text_of(recompute);
   return fmt::format("{} {}", text, name_of(plan.sync));
 }
 
@@ -280,10 +282,10 @@ std::string one_json(const PlanRequest& request, const Plan& plan) {
       json_string(spec.scheme), json_string(name_of_plan(plan)), spec.depth,
       spec.width, *spec.pipes, name_of(spec.scale), *spec.chunks,
       name_of(*spec.shape), cap, plan.candidate.micro_batch, spec.micros,
-      plan.candidate.recompute, name_of(plan.sync), number(plan.step_s),
-      number(request.batch / plan.step_s), number(plan.bubble_ratio),
-      number(plan.times.compute), plan.peak.total(), bytes_json(plan.peak),
-      times_json(plan.times), list_of(plan.cut));
+      text_of(plan.candidate.recompute), name_of(plan.sync),
+      number(plan.step_s), number(request.batch / plan.step_s),
+      number(plan.bubble_ratio), number(plan.times.compute), plan.peak.total(),
+      bytes_json(plan.peak), times_json(plan.times), list_of(plan.cut));
 }
 
 std::string rows_json(const PlanRequest& request,
@@ -304,8 +306,12 @@ std::string nodes_text(const Profile& profile) {
     return fmt::format("{} us, {}", number(latency_s * 1e6), rate);
   };
   return fmt::format(
-      "nodes     {} workers each; links {} within a node, {} between\n",
+      "nodes     {} workers each{}; links {} within a node, {} between\n",
       profile.node->ranks,
+      profile.node->distribution == Distribution::kBlock
+          ? ""
+          : ", dealt out in turns (srun --distribution=cyclic, mpirun "
+            "--map-by node)",
       link(profile.node->latency_s, profile.node->s_per_byte),
       link(profile.link.latency_s, profile.link.s_per_byte));
 }

@@ -1,0 +1,87 @@
+// The times of a device's work, by events, and the memory that it takes.
+#pragma once
+
+#include <c10/core/CachingDeviceAllocator.h>
+
+#include <memory>
+
+#include "chimera/exec/time_mark.h"
+#include "chimera/model/device_stream.h"
+
+namespace chimera {
+
+// Marks places in a stream. All marks are read as times after one event whose
+// time by the host's clock is known.
+class DeviceClock {
+ public:
+  // Waits for the stream.
+  explicit DeviceClock(const c10::Stream& stream)
+      : stream_(stream), epoch_(std::make_shared<Epoch>(record())) {
+    epoch_->event.synchronize();
+    epoch_->time = Clock::now();
+  }
+
+  [[nodiscard]] TimeMarkPtr mark() const {
+    return std::make_shared<Mark>(record(), epoch_);
+  }
+
+ private:
+  struct Epoch {
+    explicit Epoch(c10::Event at) : event(std::move(at)) {}
+    c10::Event event;
+    Clock::time_point time;
+  };
+
+  class Mark final : public TimeMark {
+   public:
+    Mark(c10::Event event, std::shared_ptr<const Epoch> epoch)
+        : event_(std::move(event)), epoch_(std::move(epoch)) {}
+
+    Clock::time_point time() override {
+      if (!event_.query()) event_.synchronize();
+      const std::chrono::duration<double, std::milli> since(
+          epoch_->event.elapsedTime(event_));
+      return epoch_->time + std::chrono::duration_cast<Clock::duration>(since);
+    }
+
+   private:
+    c10::Event event_;
+    std::shared_ptr<const Epoch> epoch_;
+  };
+
+  [[nodiscard]] c10::Event record() const {
+    c10::Event event(stream_.device_type(), c10::EventFlag::BACKEND_DEFAULT);
+    event.record(stream_);
+    return event;
+  }
+
+  c10::Stream stream_;
+  std::shared_ptr<Epoch> epoch_;
+};
+
+// Counts the memory of a device, which one rank has for itself.
+class DeviceMemory {
+ public:
+  explicit DeviceMemory(at::Device device) : device_(device) {
+    allocator().resetPeakStats(device.index());
+  }
+
+  // The largest number of bytes in tensors since construction.
+  [[nodiscard]] std::int64_t peak_bytes() const {
+    constexpr auto kAll =
+        static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+    return allocator()
+        .getDeviceStats(device_.index())
+        .allocated_bytes[kAll]
+        .peak;
+  }
+
+ private:
+  [[nodiscard]] c10::DeviceAllocator& allocator() const {
+    return *c10::getDeviceAllocator(device_.type());
+  }
+
+  at::Device device_;
+};
+
+}  // namespace chimera
