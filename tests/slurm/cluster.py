@@ -173,6 +173,11 @@ class Cluster:
     def submit(self, script, cwd):
         return self.run("sbatch", "--parsable", script, cwd=cwd).stdout.strip()
 
+    def describe(self, job):
+        """What SLURM knows of the job, and the ends of its own logs."""
+        about = self.run("scontrol", "show", "job", job, check=False)
+        return about.stdout + about.stderr + self.logs()
+
     def state_of(self, job):
         """The JobState, such as RUNNING or COMPLETED."""
         fields = dict(

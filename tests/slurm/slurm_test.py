@@ -91,6 +91,15 @@ class Job(unittest.TestCase):
         lines = path.read_text().splitlines() if path.exists() else []
         return [json.loads(line)["step"] for line in lines]
 
+    def wait_for_steps(self, job):
+        """Wait until the job has done five steps."""
+        try:
+            slurm.wait_until("five steps", 60,
+                             lambda: len(self.steps(job)) >= 5)
+        except TimeoutError:
+            print(cluster.describe(job), self.log(job), file=sys.stderr)
+            raise
+
     def state(self, job):
         return json.loads((self.run_dir(job) / "state.json").read_text())
 
@@ -105,7 +114,7 @@ class Job(unittest.TestCase):
 
     def test_the_warning_signal_ends_a_run_cleanly(self):
         job = self.submit("--set", "train.steps=100000")
-        slurm.wait_until("five steps", 20, lambda: len(self.steps(job)) >= 5)
+        self.wait_for_steps(job)
         # As SLURM does at --signal=USR1@120: signals the steps, not the script.
         cluster.run("scancel", "--signal=USR1", job)
         cluster.wait_for(job, 15)
@@ -120,7 +129,7 @@ class Job(unittest.TestCase):
     def test_a_saved_run_goes_on_in_the_queue(self):
         (self.folder / "run.toml").write_text(REAL.format(steps=500))
         job = self.submit()
-        slurm.wait_until("five steps", 30, lambda: len(self.steps(job)) >= 5)
+        self.wait_for_steps(job)
         cluster.run("scancel", "--signal=USR1", job)
         slurm.wait_until("the restart", 60, lambda: "going on after step" in
                          self.log(job))
@@ -156,7 +165,7 @@ class Job(unittest.TestCase):
         script.write_text(script.read_text().replace(
             "srun ", f"srun --export=ALL,LD_PRELOAD={library} "))
         job = cluster.submit("job.sh", cwd=self.folder)
-        slurm.wait_until("five steps", 30, lambda: len(self.steps(job)) >= 5)
+        self.wait_for_steps(job)
         os.kill(self.pid_of(job, 2), signal.SIGKILL)
         slurm.wait_until("the restart", 60, lambda: "going on after step" in
                          self.log(job))
