@@ -18,7 +18,7 @@ def steps_of(task):
 
 def run(depth, micros, action_s, quick, tell, alone=False):
     """`alone`: without peers, and as threads only."""
-    task = Task(depth, micros, 1, Emulated(action_s))
+    task = Task(depth, micros, 1, Emulated(action_s, action_s))
     panel = Panel(f"emulated, F = I = W = {1e3 * action_s:g} ms, D={depth}, "
                   f"N={micros}", [])
     contestants = [chimera(task, scheme) for scheme in SCHEMES + SHAPES]

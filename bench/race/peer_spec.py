@@ -41,14 +41,9 @@ class Emulated:
     """Seconds of forward, input and weight gradient of one D-th of the model.
     """
     action_s: float
-    # Weight gradients that take another time: there are none of attention,
-    # norms' inputs and activations, so in real blocks they are the shortest.
-    other_weight_s: float | None = None
-
-    @property
-    def weight_s(self):
-        return (self.action_s if self.other_weight_s is None
-                else self.other_weight_s)
+    # In real blocks weight gradients are the shortest action: attention, norms
+    # and activations have none or small ones.
+    weight_s: float
 
     @property
     def times(self):

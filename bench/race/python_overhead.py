@@ -20,7 +20,7 @@ PARTS = {
 
 def section(native):
     """A table. `native`: the costs of C++ (overhead.rows)."""
-    group = OwnGroup(SCHEME, Task(DEPTH, MICROS, 1, Emulated(0.0)))
+    group = OwnGroup(SCHEME, Task(DEPTH, MICROS, 1, Emulated(0.0, 0.0)))
     group.ask(STEPS)  # to warm up
     steps = [group.ask(1) for _ in range(STEPS)]
     group.close()

@@ -60,26 +60,20 @@ def run_real(micros, directory, quick, tell):
     return panel
 
 
-def run_emulated(quick, tell, weight_s=None):
-    task = Task(4, 4, 1, Emulated(0.010, weight_s))
-    times = ("F = I = W = 10 ms" if weight_s is None
-             else f"F = I = 10 ms, W = {1e3 * weight_s:g} ms")
-    panel = Panel(f"Python modules, emulated, {times}, Gloo, D=4, N=4", [])
+def run_emulated(action_s, weight_s, quick, tell):
+    task = Task(4, 4, 1, Emulated(action_s, weight_s))
+    panel = Panel(f"Python modules, emulated, F = I = {1e3 * action_s:g} ms, "
+                  f"W = {1e3 * weight_s:g} ms, Gloo, D=4, N=4", [])
     return _race(panel, task, EMULATED, 10, quick, tell)
 
 
 def bars(panel, least):
-    """least: None if nothing was promised about the best peer."""
-    found = [_over_peers(panel, least)] if least is not None else []
+    best, ours = panel.best_peer, panel.ours
+    found = [Bar(f"{panel.title}: {ours.name} over the best peer ({best.name})",
+                 ours.times_faster_than(best), least=least)]
     for result in panel.results:
         if result.simulated and result.name != NATIVE:
             found.append(Bar(f"{panel.title}: {result.name}, measured over "
                              "simulated", result.median / result.simulated,
                              most=1.05))
     return found
-
-
-def _over_peers(panel, least):
-    best, ours = panel.best_peer, panel.ours
-    return Bar(f"{panel.title}: {ours.name} over the best peer ({best.name})",
-               ours.times_faster_than(best), least=least)
