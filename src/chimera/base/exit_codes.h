@@ -7,7 +7,7 @@ enum ExitCode : int {
   kExitDone = 0,
   kExitDifference = 1,  // verify found a difference
   kExitUsage = 2,       // usage, config, schedule
-  kExitData = 3,        // data files, Hugging Face directories
+  kExitData = 3,        // bad data files or Hugging Face directories
   kExitCheckpoint = 4,  // the checkpoint is damaged or of another model
   kExitPeer = 5,        // a worker was lost
   kExitTimeout = 6,     // a deadline was missed

@@ -84,7 +84,7 @@ void WholeFile::sync() {
 }
 
 void WholeFile::finish() {
-  // Some file systems report a full disk only here.
+  // Some file systems report a full disk only at close().
   if (close(std::exchange(descriptor_, -1)) != 0) fail_write(path_);
   if (temporary_.empty()) return;
   if (rename(temporary_.c_str(), target_.c_str()) != 0) fail_write(path_);
@@ -114,7 +114,7 @@ void AppendFile::append(std::string_view bytes) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
       const int reason = errno;
-      // If truncating fails too, the incomplete piece stays as the last line.
+      // If truncating fails too, the file ends with the incomplete piece.
       [[maybe_unused]] const int done = ftruncate(descriptor_, begin);
       errno = reason;
       fail_write(path_);

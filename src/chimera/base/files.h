@@ -42,7 +42,7 @@ class WholeFile {
 
   std::string path_;
   std::string target_;     // `path` once symbolic links are followed
-  std::string temporary_;  // empty: written in place, or finished
+  std::string temporary_;  // empty if writing in place, or finished
   int descriptor_ = -1;
 };
 

@@ -27,7 +27,8 @@ template <NamedEnum E>
   return names_of(value)[static_cast<std::size_t>(value)];
 }
 
-// Shape::kVee for "vee"; nothing for a name that is not in the list.
+// Finds the enumerator of a name, Shape::kVee for "vee"; nullopt if the name is
+// not in the list.
 template <NamedEnum E>
 [[nodiscard]] constexpr std::optional<E> find_named(std::string_view name) {
   const Names names = names_of(E{});

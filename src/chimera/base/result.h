@@ -18,7 +18,7 @@ namespace chimera {
 // because of the mistake.
 enum class DiagnosticKind : std::uint8_t {
   kUsage,       // flags, configurations, schedules
-  kData,        // data files, Hugging Face directories
+  kData,        // bad data files or Hugging Face directories
   kCheckpoint,  // damaged checkpoints, or those of another model
 };
 

@@ -59,7 +59,7 @@ std::string number(double value) {
   return error == std::errc() ? std::string(buffer, end) : "?";
 }
 
-#else  // libc++ 13 (Debian's emscripten) lacks these: use the C library
+#else  // libc++ 13 (Debian's emscripten) lacks from_chars of doubles
 
 std::from_chars_result read_real(const char* first, const char* last,
                                  double& value) {

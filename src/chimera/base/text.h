@@ -9,11 +9,11 @@
 
 namespace chimera {
 
-// The parts with `separator` between them: "a, b, c".
+// Joins the parts with `separator` between them: "a, b, c".
 [[nodiscard]] std::string join(const std::vector<std::string>& parts,
                                std::string_view separator);
 
-// The parts between separators, in order; "" gives one empty part.
+// Splits a text at its separators; "" gives one empty part.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text,
                                                   char separator);
 
@@ -32,8 +32,8 @@ std::from_chars_result read_real(const char* first, const char* last,
 // `value` in at most twelve digits, without trailing zeros: 36, 27.5, 1e+20.
 [[nodiscard]] std::string number(double value);
 
-// `text` as a double-quoted string with control characters escaped, valid in
-// JSON and in TOML.
+// Quotes `text` with double quotes and escapes control characters, so that it
+// is valid in JSON and in TOML.
 [[nodiscard]] std::string json_string(std::string_view text);
 
 // Appends a code point as UTF-8. REQUIRES: `code` is at most 0x10FFFF.

@@ -95,7 +95,8 @@ class C10dTransport final : public Transport {
     return std::make_unique<Lane>(options_.device);
   }
   [[nodiscard]] c10::Stream stream_of_thread() const;
-  // The end of what this thread has queued on the device; null on the CPU.
+  // Marks the end of what this thread has queued on the device; null on the
+  // CPU.
   [[nodiscard]] std::shared_ptr<c10::Event> end_of_work() const;
 
   // Calls `start` and returns its work; marks `line` broken and returns null if
@@ -127,7 +128,7 @@ class C10dTransport final : public Transport {
   Mailbox mailbox_;
   std::mutex mutex_;
   std::set<int> broken_;  // lines that failed; guarded by mutex_
-  std::map<CollectiveId, std::vector<int>> members_;  // of sums under way
+  std::map<CollectiveId, std::vector<int>> members_;  // [sum under way]
 
   std::map<Edge, std::unique_ptr<Lane>> receives_;
   Lane sends_;
@@ -155,7 +156,7 @@ C10dTransport::C10dTransport(C10dOptions options)
 }
 
 C10dTransport::~C10dTransport() {
-  // The last messages are still on their way; after an abort there are none.
+  // The last messages may still be on their way, unless the run was aborted.
   sends_.wait_idle();
   heart_.reset();
   stop("the transport is closed");
@@ -239,7 +240,8 @@ bool C10dTransport::finish(Lane& lane, const WorkPtr& work, int line) {
   bool done = false;
   try {
     done = work->wait(deadline_ms());
-    // Backends of devices only put this thread's stream behind their work.
+    // A device's backend does not block: wait() only makes this thread's stream
+    // wait for the operation.
     lane.wait_for_device();
   } catch (const std::exception&) {  // lost connection or deadline
     note_broken(line);
@@ -267,8 +269,8 @@ void C10dTransport::post_receive(const MessageId& id, int from,
 
 void C10dTransport::send(const MessageId& /*id*/, int to, PayloadPtr payload) {
   const Line line = line_between({rank(), to});
-  // The backend sends straight from the payload's memory, so it is kept until
-  // then.
+  // The backend sends straight from the payload's memory, which must live until
+  // the send is complete.
   const std::shared_ptr<Payload> kept = std::move(payload);
   std::vector<at::Tensor> tensors{tensor_of(kept->bytes())};
   const WorkPtr work =

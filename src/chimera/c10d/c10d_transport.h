@@ -29,12 +29,12 @@ struct C10dOptions {
   // [sum]: the group of its members, in ascending order. Null if this rank is
   // not a member, or is the only one.
   std::vector<ProcessGroupPtr> sums;
-  c10::intrusive_ptr<c10d::Store> store;  // used by this transport only
+  c10::intrusive_ptr<c10d::Store> store;  // a store that nothing else uses
   std::chrono::duration<double> deadline{300};
   // True: sums add by the tree of sum_tree.h instead of the backend's
   // all-reduce, and give the same bits as every other transport.
   bool exact = false;
-  at::Device device = at::kCPU;  // where payloads and buffers are
+  at::Device device = at::kCPU;  // device of payloads and buffers
   // Called by a waiting worker several times a second; may throw.
   std::function<void()> while_waiting;
 };

@@ -75,7 +75,7 @@ void Heartbeat::announce_abort(const std::string& reason) noexcept {
   try {
     options_.store->compareSet(
         kAbortKey, {}, std::vector<std::uint8_t>(reason.begin(), reason.end()));
-  } catch (const std::exception&) {  // others notice at their deadlines
+  } catch (const std::exception&) {  // other ranks will time out
   }
 }
 

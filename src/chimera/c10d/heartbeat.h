@@ -21,11 +21,11 @@ class Heartbeat {
   static constexpr std::chrono::milliseconds kPause{250};  // between beats
 
   struct Options {
-    c10::intrusive_ptr<c10d::Store> store;  // used by this transport only
+    c10::intrusive_ptr<c10d::Store> store;  // a store that nothing else uses
     int rank = 0;
-    // Ranks whose last beats are remembered if the store is lost.
+    // Ranks whose last heartbeats are remembered if the store is lost.
     std::vector<int> peers;
-    // Called when a rank has aborted, on a thread of the Heartbeat's.
+    // Called on the heartbeat thread when another rank has aborted.
     std::function<void(const std::string& reason)> on_abort;
   };
   // Starts the thread. ENSURES: the first heartbeat of this rank has been sent.
@@ -38,7 +38,7 @@ class Heartbeat {
 
   struct Beat {
     std::uint64_t progress = 0;
-    double silence_s = 0;  // seconds since its last heartbeat
+    double silence_s = 0;  // seconds since the rank's last heartbeat
   };
   // The newest known heartbeat of a rank.
   [[nodiscard]] Beat of(int rank) const;

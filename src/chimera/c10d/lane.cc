@@ -45,7 +45,7 @@ void Lane::cancel() noexcept {
   if (!cancel_) return;
   try {
     cancel_();
-  } catch (const std::exception&) {  // the work ends at its deadline
+  } catch (const std::exception&) {  // the wait still ends at its deadline
   }
 }
 
@@ -75,7 +75,7 @@ void Lane::run() {
     is_busy_ = true;
     lock.unlock();
     job();
-    job = nullptr;  // frees what the job holds before wait_idle() returns
+    job = nullptr;  // free the job's captures before wait_idle() returns
     lock.lock();
     is_busy_ = false;
     changed_.notify_all();

@@ -54,7 +54,7 @@ class Lane {
   bool is_busy_ = false;
   bool is_cancelled_ = false;
   bool is_ending_ = false;
-  std::thread thread_;  // last: it uses all members above
+  std::thread thread_;  // last member: the thread uses all others
 };
 
 }  // namespace chimera

@@ -75,8 +75,8 @@ std::vector<CheckpointEntry> list_checkpoints(const std::string& run_dir) {
       }
     }
   } catch (const fs::filesystem_error& error) {
-    // An unreadable list must not look like an empty one: the run would start
-    // from zero.
+    // Throws, because an unreadable directory must not look like one without
+    // checkpoints: the run would start from step 0.
     throw IoError(std::string("cannot list checkpoints: ") + error.what());
   }
   std::sort(entries.begin(), entries.end(),
@@ -108,7 +108,8 @@ std::vector<std::string> tidy_checkpoints(const std::string& run_dir,
       try {
         fs::remove_all(path);
       } catch (const fs::filesystem_error& error) {
-        // The next recovery would mistake a leftover recovery for its own.
+        // A leftover recovery folder must not stay: the next recovery would
+        // take the old reports for new ones.
         if (is_of_recovery(path)) throw;
         warnings.push_back(fmt::format(
             "what a save has left is still there: {}", error.what()));

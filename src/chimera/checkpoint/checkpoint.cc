@@ -28,9 +28,9 @@ Result<Checkpoint> Checkpoint::open(const std::string& path) {
   Result<Manifest> manifest = parse_manifest(*text, name);
   if (!manifest) return manifest.errors();
   Checkpoint checkpoint(path, std::move(manifest).value());
-  // From cheap to expensive: what the manifest says, then sizes and headers of
-  // the files. Hashes of numbers are compared only when the numbers are read,
-  // since checkpoints may be terabytes.
+  // Checks run from cheap to expensive: the manifest's claims, then sizes and
+  // headers of the files. Tensor hashes are compared only when the tensors are
+  // read, since checkpoints may be terabytes.
   Diagnostics errors = check_complete(checkpoint.manifest_, name);
   if (errors.empty()) errors = checkpoint.open_files();
   if (errors.empty()) errors = checkpoint.find_tensors();
@@ -99,8 +99,8 @@ Diagnostics Checkpoint::find_tensors() {
     ranges_[{tensor.kind, tensor.parameter}].push_back({&file, info, i});
   }
   for (auto& [name, ranges] : ranges_) {
-    // Sharded optimizer states lie in several files. In the order of their
-    // first elements the ranges make up the tensor.
+    // Sharded optimizer states lie in several files. The ranges, sorted by
+    // their first element, make up the tensor.
     std::sort(ranges.begin(), ranges.end(),
               [this](const Range& a, const Range& b) {
                 return manifest_.tensors[a.tensor].first <

@@ -31,8 +31,8 @@ class Checkpoint {
   // The shape of a parameter's tensor of this kind; null if there is none.
   [[nodiscard]] const std::vector<std::int64_t>* find(
       const std::string& kind, const std::string& parameter) const;
-  // Copies the tensor into `out` and compares its hash. REQUIRES: find()
-  // returns it, and `out` has its size in float32.
+  // Copies the tensor into `out` and checks its hash. REQUIRES: find() returns
+  // the tensor, and `out` has its size in float32.
   [[nodiscard]] Diagnostics read(const std::string& kind,
                                  const std::string& parameter,
                                  std::span<std::byte> out) const;

@@ -34,7 +34,7 @@ using testing::IsEmpty;
 // The training state of two ranks, each of which saves a part.
 struct SmallState {
   std::vector<float> weights{1, 2, 3, 4, 5, 6};
-  std::vector<float> mean_low{10, 20};  // each rank has a range of `mean`
+  std::vector<float> mean_low{10, 20};  // rank 0's range of `mean`
   std::vector<float> mean_high{30, 40, 50, 60};
   std::vector<float> bias{7, 8};
 
@@ -140,7 +140,7 @@ class CheckpointTest : public testing::Test {
 TEST_F(CheckpointTest, WeightsThatAreNotNumbersAreNotSaved) {
   EXPECT_EQ(save(3).error, "");
   state_.mean_low[0] = std::numeric_limits<float>::infinity();
-  EXPECT_EQ(save(4).error, "");  // an optimizer's state may
+  EXPECT_EQ(save(4).error, "");  // optimizer states may be infinite
   state_.weights[5] = std::numeric_limits<float>::quiet_NaN();
   EXPECT_THAT(save(5).error, HasSubstr("weights are not numbers: w"));
   EXPECT_THAT(steps(), ElementsAre(4, 3));
@@ -176,7 +176,7 @@ TEST_F(CheckpointTest, TheCopyIsTakenAtOnce) {
   std::vector<float> numbers(1000, 1.0F);
   saver.start({.step = 1},
               {SmallState::piece("weights", "w", {1000}, 0, numbers)});
-  std::fill(numbers.begin(), numbers.end(), 2.0F);  // simulates the next update
+  std::fill(numbers.begin(), numbers.end(), 2.0F);  // plays the next update
   EXPECT_EQ(saver.wait_part(), Saver::Part::kWritten);
   saver.settle(true);
   const Result<Checkpoint> opened =
@@ -186,7 +186,8 @@ TEST_F(CheckpointTest, TheCopyIsTakenAtOnce) {
             std::vector<float>(1000, 1.0F));
 }
 
-// The thread that makes memory would write into the copy.
+// A save must first stop the thread that zeroes new memory, or that thread
+// would overwrite the copied state.
 TEST_F(CheckpointTest, ASaveStartsWhileItsMemoryIsBeingMade) {
   std::vector<float> numbers(1 << 22, 1.0F);
   const std::size_t bytes = numbers.size() * sizeof(float);
@@ -213,7 +214,8 @@ TEST_F(CheckpointTest, AFailedWorkerLeavesTheCopyUntilItIsWritten) {
   ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
   std::string written;
   std::thread reader([&] {
-    // Gives the worker time to fail; it must not free anything meanwhile.
+    // The Saver is destroyed during this pause. It must not free the copy
+    // before the copy is written.
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     written = read_pipe(file);
   });
@@ -240,8 +242,8 @@ TEST_F(CheckpointTest, AnOldOneThatCannotBeRemovedIsAWarning) {
   EXPECT_EQ(saved.path, checkpoint_path(run_dir_, 2));
   EXPECT_EQ(saved.error, "");
   EXPECT_THAT(saved.warning, HasSubstr("Permission denied"));
-  EXPECT_THAT(steps(), ElementsAre(2));  // at least it is no longer listed
-  // The next run that resumes here removes it.
+  EXPECT_THAT(steps(), ElementsAre(2));  // the old one is no longer listed
+  // The next run that resumes here removes the leftover folder.
   const std::string left =
       checkpoints_path(run_dir_) + "/.step-00000001.removing";
   EXPECT_THAT(tidy_checkpoints(run_dir_, {}), ElementsAre(HasSubstr(left)));
@@ -250,7 +252,7 @@ TEST_F(CheckpointTest, AnOldOneThatCannotBeRemovedIsAWarning) {
   EXPECT_FALSE(fs::exists(left));
 }
 
-// Files that ranks left for each other would be believed by the next recovery.
+// Recovery reports that stay behind would mislead the next recovery.
 TEST_F(CheckpointTest, ARecoveryThatCannotBeRemovedIsNoWarning) {
   const AsUser user(run_dir_);
   const Recovery recovery({.run_dir = run_dir_, .rank = 0, .survivors = {0}});
@@ -336,7 +338,7 @@ TEST_F(CheckpointTest, EveryDamagedOneIsKept) {
 
 TEST_F(CheckpointTest, ASaveThatCannotBeWrittenLeavesTheOldOne) {
   EXPECT_EQ(save(1).error, "");
-  // A file where the folder should be.
+  // A file stands where the checkpoint's folder should be made.
   write_file(saving_path(run_dir_, 2), "in the way");
   const SaveResult failed = save(2);
   EXPECT_EQ(failed.path, "");
@@ -366,8 +368,8 @@ TEST_F(CheckpointTest, SurvivorsSaveWhatOneOfThemHasSeen) {
   EXPECT_EQ(find_newest(run_dir_).path, paths[0]);
 }
 
-// Rank 0 had found no checkpoint and waits for rank 1, which finds one: the
-// commit of the save before the loss has come in between.
+// Rank 0 has found no checkpoint and waits for rank 1. Rank 1 finds one,
+// because a save from before the loss was committed in between.
 TEST_F(CheckpointTest, SurvivorsFindASaveThatIsCommittedMeanwhile) {
   std::string path;
   std::thread front([&] {

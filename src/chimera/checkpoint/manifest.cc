@@ -184,14 +184,15 @@ void ManifestReader::read_tensor() {
   manifest_.tensors.push_back(std::move(tensor));
 }
 
-// Checks what spans several fields; users of the manifest rely on it.
+// Checks conditions that span several fields and on which the manifest's users
+// rely.
 void ManifestReader::check() {
   if (format_ != kFormat) {
     refuse("format \"" + shown(format_) + "\"",
            std::string("must be \"") + kFormat + "\"");
   }
-  // Far above any real count, and small enough that sums of a few do not
-  // overflow.
+  // The limit is far above any real count, and small enough that sums of a few
+  // counts do not overflow.
   constexpr std::int64_t kMost = std::int64_t{1} << 53;
   const auto check_count = [&](const char* name, std::int64_t count) {
     if (count >= 0 && count <= kMost) return;

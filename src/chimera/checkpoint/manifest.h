@@ -41,8 +41,8 @@ struct ManifestFile {
 struct ManifestTensor {
   std::string kind;
   std::string parameter;
-  std::vector<std::int64_t> shape;  // of the whole parameter
-  std::int64_t first = 0;           // index of its first element
+  std::vector<std::int64_t> shape;  // shape of the whole parameter
+  std::int64_t first = 0;           // index of the range's first element
   std::int64_t count = 0;
   int file = 0;      // in Manifest::files
   std::string hash;  // of its bytes
@@ -66,7 +66,7 @@ struct Manifest {
   bool operator==(const Manifest&) const = default;
 };
 
-// Whether the tensor is a whole parameter and not a range of one.
+// True if the tensor is a whole parameter, false if it is a range of one.
 [[nodiscard]] bool is_whole(const ManifestTensor& tensor);
 
 // The tensor's name in its file: "kind/parameter", with "@first" for a range.

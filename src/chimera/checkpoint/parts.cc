@@ -37,8 +37,9 @@ std::span<const std::byte> bytes_in(const StatePiece& piece) {
           piece.numbers.bytes()};
 }
 
-// Refuses weights that are not finite: the votes of an asynchronous run do not
-// see its last updates, and this save would replace an older, valid checkpoint.
+// Refuses weights that are not finite. The votes of an asynchronous run do not
+// see its last updates, and a save of bad weights would replace an older, valid
+// checkpoint.
 void check_finite(const StatePiece& piece) {
   if (piece.kind != kWeightsKind) return;
   const auto* numbers = static_cast<const float*>(piece.numbers.data);
@@ -139,7 +140,8 @@ void write_part(const PartOrder& order, const std::vector<StatePiece>& pieces) {
   }
   const std::string path = order.folder + "/" + data_name(order.rank);
   write_safetensors(path, views, {{"format", "pt"}});
-  // The file is opened again for its header, whose hash the manifest has too.
+  // Reopens the file to hash its header, because the manifest lists that hash
+  // too.
   const Result<SafetensorsFile> written = SafetensorsFile::open(path);
   if (!written) throw IoError(to_string(written.errors().front()));
   part.files = {{.name = data_name(order.rank),

@@ -12,9 +12,9 @@
 namespace chimera {
 
 struct PartOrder {
-  std::string folder;  // saving_path(); created if missing
+  std::string folder;  // saving_path(), created if missing
   int rank = 0;
-  // The manifest without files and tensors.
+  // The checkpoint's manifest, still without files and tensors.
   Manifest head = {};
 };
 
@@ -34,14 +34,14 @@ struct CommitOrder {
 
 struct Committed {
   std::string path;
-  std::string warning;  // why an old checkpoint could not be removed, or empty
+  std::string warning;  // why an old checkpoint was not removed, or empty
 };
 
 // Renames the complete checkpoint to its final name, then removes old ones
 // where possible. Throws IoError; then every earlier checkpoint still exists.
 [[nodiscard]] Committed commit_parts(const CommitOrder& order);
 
-// Removes the files of write_part(), if possible.
+// Removes the files that write_part() has written, if possible.
 void give_up_parts(const std::string& folder) noexcept;
 
 // Bytes of a checkpoint of these pieces.

@@ -45,10 +45,10 @@ SurvivorReport from_text(const std::string& text) {
 
 constexpr const char* kLostToo = "lost too";
 
-// During its lifetime, renews the time of a rank's report again and again: the
-// sign of life that the others look for. A rank that only waits gives none,
-// since survivors that wait for a dead one would otherwise keep each other
-// waiting.
+// Touches a rank's report file again and again during its lifetime, as the sign
+// of life that the other ranks look for. Only a rank that writes does so: if
+// waiting ranks did, survivors of a second loss would keep each other waiting
+// for ever.
 class SignOfLife {
  public:
   SignOfLife(const std::string& file, std::chrono::duration<double> patience)
@@ -91,7 +91,8 @@ void Recovery::publish(const std::string& report) const {
 
 void Recovery::withdraw() const { publish(kLostToo); }
 
-// Times are compared with each other and never with this host's clock.
+// Compares file times only with each other, because this host's clock may
+// differ from the file server's.
 bool Recovery::wait_until(const std::function<bool()>& is_there) const {
   constexpr auto kPeriod = std::chrono::milliseconds(5);
   const auto newest_sign = [this] {

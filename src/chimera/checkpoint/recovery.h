@@ -20,7 +20,7 @@
 
 namespace chimera {
 
-// A rank's knowledge of the run.
+// What one surviving rank knows of the run.
 struct SurvivorReport {
   int steps = 0;  // number of steps whose votes it has read
   Ballot vote;    // the last vote it has read
@@ -34,10 +34,10 @@ class Recovery {
   struct Options {
     std::string run_dir;
     int rank = 0;
-    std::vector<int> survivors;  // ascending, this one included
+    std::vector<int> survivors;  // ascending, including this rank
     int keep = 1;
-    // Longest wait for a survivor that shows no sign of life. One that writes
-    // shows some, so a slow disk may take longer.
+    // Longest wait for a survivor that gives no sign of life. A survivor that
+    // writes gives signs, so a slow disk may take longer.
     std::chrono::duration<double> patience{60};
   };
   explicit Recovery(Options options) : options_(std::move(options)) {}
@@ -46,13 +46,13 @@ class Recovery {
   // also if a survivor does not report in time or is lost too.
   [[nodiscard]] SurvivorReport agree(const SurvivorReport& mine) const;
 
-  // Tells the others not to wait for this rank, which has failed itself. Called
+  // Tells the others not to wait for this rank, which has failed too. Called
   // instead of agree().
   void withdraw() const;
 
   // Waits until the survivors have saved the run, and returns the steps done.
   // Called by the lost rank if its process still lives. Throws IoError as
-  // agree() does, and if it takes too long.
+  // agree() does, and if the survivors take too long.
   [[nodiscard]] int wait_for_survivors() const;
 
   // Writes this rank's part; the first survivor commits. Returns the path of
@@ -60,8 +60,8 @@ class Recovery {
   [[nodiscard]] std::string save(const Manifest& head,
                                  const std::vector<StatePiece>& pieces) const;
 
-  // Sleeps until `is_there`. Returns false if no survivor has shown a sign of
-  // life for as long as the patience lasts.
+  // Sleeps until is_there() returns true. Returns false if no survivor has
+  // given a sign of life for `patience`.
   [[nodiscard]] bool wait_until(const std::function<bool()>& is_there) const;
 
  private:

@@ -43,7 +43,7 @@ void Saver::prepare(std::size_t bytes) {
   try {
     make_memory(bytes);
   } catch (const std::bad_alloc&) {
-    return;  // the save will fail and say so
+    return;  // the save itself reports the failure
   }
   toucher_ = std::jthread([this](const std::stop_token& stop) {
     step_back();
@@ -94,7 +94,8 @@ void Saver::copy(const std::vector<StatePiece>& pieces) {
   for (const StatePiece& piece : pieces) {
     if (!piece.copy) bytes += piece.numbers.bytes();
   }
-  // The thread that touches the memory would write zeros into the copy.
+  // Stops the thread that zeroes new memory, because it would overwrite the
+  // copied state.
   toucher_.request_stop();
   if (toucher_.joinable()) toucher_.join();
   if (bytes > capacity_) make_memory(bytes);
@@ -124,7 +125,8 @@ Saver::Part Saver::wait_part() {
 void Saver::settle(bool all_written) {
   CHIMERA_CHECK(part_ == Part::kWritten || part_ == Part::kFailed,
                 "a save is settled while this rank still writes");
-  // The commit takes the save over, so that training may open the next one.
+  // Moves the open save into the commit, so that training may begin another
+  // one.
   OpenSave save = std::move(*open_);
   open_.reset();
   if (options_.rank == 0) {

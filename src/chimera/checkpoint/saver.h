@@ -25,7 +25,7 @@ struct SaveResult {
   int step = 0;
   std::string path;     // empty if the save failed
   std::string error;    // then why
-  std::string warning;  // about removing old checkpoints; may be empty
+  std::string warning;  // why old checkpoints remain; may be empty
   double stall_s = 0;   // time that this rank's training waited
   double total_s = 0;
 };
@@ -52,10 +52,10 @@ class Saver {
 
   enum class Part { kIdle, kWriting, kWritten, kFailed };
 
-  // Begins to make memory for copies of `bytes`. New memory is slow when it is
-  // first written, so the first save would take many times as long as later
-  // ones. A save that starts before it is ready takes what there is. REQUIRES:
-  // called before start().
+  // Begins to allocate and touch memory for copies of `bytes`. The first write
+  // to new memory is slow, so without this the first save would take many times
+  // as long as later ones. A save that starts earlier uses the memory as it is.
+  // REQUIRES: called before start().
   void prepare(std::size_t bytes);
   // REQUIRES: no save is open.
   void start(const Manifest& head, const std::vector<StatePiece>& pieces);
@@ -80,7 +80,7 @@ class Saver {
   Options options_;
   std::string error_;
   Part part_ = Part::kIdle;
-  // Reused by every save, because its pages are mapped already.
+  // Kept from save to save, because its pages are already mapped.
   std::unique_ptr<std::byte[]> memory_;
   std::size_t capacity_ = 0;
   std::vector<StatePiece> copied_;

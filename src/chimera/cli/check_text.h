@@ -17,8 +17,8 @@ namespace chimera {
 [[nodiscard]] std::string check_text(const Schedule& schedule,
                                      const std::vector<Violation>& violations);
 
-// `errors` are those of reading; if there are any, there is no schedule and
-// there are no violations.
+// `errors` are the mistakes found in reading. If there are any, there is no
+// schedule and there are no violations.
 [[nodiscard]] std::string check_json(const Diagnostics& errors,
                                      const std::vector<Violation>& violations);
 

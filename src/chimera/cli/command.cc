@@ -136,8 +136,9 @@ int Command::unknown_command(const std::string& word) const {
 }
 
 void Command::set_mistakes_aside(std::vector<std::string>& words) {
-  // CLI11 would stop at the first of these mistakes. Without them it reads the
-  // rest, and the command reports all mistakes at once.
+  // Takes these mistakes out of the words, because CLI11 would stop at the
+  // first one. It then reads the rest, and the command reports all mistakes at
+  // once.
   const auto is_flag = [](const std::string& word) {
     const std::size_t name = word.find_first_not_of('-');
     return word.starts_with('-') && name != std::string::npos && name <= 2 &&

@@ -20,7 +20,7 @@ std::string headline(const Schedule& schedule, const Simulation& simulation) {
   if (simulation.trace.steps > 1) {
     text += fmt::format(", {} steps", simulation.trace.steps);
   }
-  // Simulated seconds have more digits than anybody reads.
+  // Rounds the makespan, because simulated seconds have too many digits.
   const double rounded = std::stod(fmt::format("{:.6g}", simulation.makespan));
   return text + fmt::format(": makespan {}, bubble {:.1f} %", number(rounded),
                             100 * simulation.bubble_ratio);

@@ -20,7 +20,8 @@ struct ScheduleFlags {
       width, sync, effort, recompute;
   bool tied = false;
   std::string file;
-  // A profile tells bytes, so that --cap may be a size.
+  // True if a profile gives the bytes of activations, so that --cap may be a
+  // size such as 16GB.
   bool knows_bytes = false;
 
   void add_to(Command& command);
@@ -49,9 +50,9 @@ struct ScheduleRequest {
   LowerOptions lowering;
   std::optional<double> cap;
   std::optional<double> cap_bytes;  // instead of `cap`
-  // StageCosts::omega of all stages; empty: that of the costs.
+  // The StageCosts::omega of all stages; empty: the values in the costs.
   std::optional<double> omega;
-  double effort = 1;  // of the search, as in SearchOptions
+  double effort = 1;  // search effort, as in SearchOptions
   double jitter = 0;  // as in SearchOptions
   OnProgress on_progress = {};
 };
@@ -59,11 +60,12 @@ struct ScheduleRequest {
 [[nodiscard]] ScheduleRequest read_request(const ScheduleFlags& flags,
                                            Values& values);
 
-// A schedule. If the scheme plans its order, it is planned for `costs`.
+// A schedule and its costs. A scheme that plans its order has been planned for
+// `costs`.
 struct MadeSchedule {
   Schedule schedule;
   Costs costs;
-  // The most that a worker may hold; empty: no limit.
+  // Activations that a worker may hold at most; empty: no limit.
   std::optional<double> cap;
 };
 using CostsOf = std::function<Costs(const Schedule& schedule)>;
@@ -79,7 +81,7 @@ using CostsOf = std::function<Costs(const Schedule& schedule)>;
 [[nodiscard]] ScheduleRequest read_file_request(const ScheduleFlags& flags,
                                                 Values& values);
 
-// Reads --omega as typed.
+// Reads the text of --omega.
 [[nodiscard]] std::optional<double> read_omega(const std::string& text,
                                                Values& values);
 

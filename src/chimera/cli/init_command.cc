@@ -137,8 +137,8 @@ void InitCommand::read_run(SlurmJob& job, Values& values) const {
                              "starts one process a worker",
                    .hint = "leave it out"});
   }
-  // For a Hugging Face directory the run itself checks whether embeddings are
-  // tied. An emulated model has none.
+  // A model from a Hugging Face directory is checked for tied embeddings by the
+  // run itself. An emulated model has no embeddings.
   std::optional<bool> tied = run->model.tie_embeddings;
   if (run->model.init.empty()) tied = tied.value_or(false);
   const Result<Schedule> schedule = make_run_schedule(*run, {.tied = tied});
@@ -147,7 +147,7 @@ void InitCommand::read_run(SlurmJob& job, Values& values) const {
   check_nodes(job, values);
 }
 
-// Like chmod +x: everyone who may read the file may run it.
+// Makes the file executable, like chmod +x, for everyone who may read it.
 void make_executable(const std::string& path) {
   if (!fs::is_regular_file(path)) return;
   const fs::perms readable =

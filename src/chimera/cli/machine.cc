@@ -103,7 +103,8 @@ Diagnostics Machine::refuse(const Schedule& schedule) const {
   if (!is_emulated()) {
     const int layers = num_layers(shape_of(config_.model));
     const std::vector<int>& cut = config_.schedule.cut;
-    // A cut into another number of stages was meant for another schedule.
+    // Ignores a cut into another number of stages, which was meant for another
+    // schedule.
     return check_cut(
         static_cast<int>(cut.size()) == stages ? cut : std::vector<int>(),
         stages, layers);
@@ -126,7 +127,8 @@ Costs Machine::costs(const Schedule& schedule) const {
   if (is_emulated()) return emulated_costs(config_, schedule);
   Costs costs = staged_run(cut_for(schedule), profile_, schedule).costs;
   SumCosts& sums = *costs.sums;
-  // Without a limit on the node, parts of a sum share its links.
+  // Without a limit on the node, the parts of a sum that run at once share its
+  // links.
   if (sums.node_time_per_byte > 0) {
     sums.time_per_byte =
         std::max(sums.time_per_byte / buckets_, sums.node_time_per_byte);

@@ -28,7 +28,7 @@ struct MachineFlags {
 
 class Machine {
  public:
-  // Records mistakes in `values`. The other functions REQUIRE that there were
+  // Records mistakes in `values`. All other functions REQUIRE that there were
   // none.
   Machine(const MachineFlags& flags, Values& values);
 
@@ -45,7 +45,8 @@ class Machine {
   [[nodiscard]] std::vector<double> peak_bytes(const Schedule& lowered) const;
   // Memory of one worker by the profile; 0 = unknown.
   [[nodiscard]] double memory_bytes() const { return profile_.memory_bytes; }
-  // Counts this share of an activation between I and W, not the profile's.
+  // Replaces the profile's omega: the share of an activation held between I and
+  // W.
   void count_omega(double omega) { profile_.omega = omega; }
   // Sets the shared cores and their contention, if the profile has them.
   void describe_host(SimulateOptions& options) const;
@@ -55,8 +56,8 @@ class Machine {
     return config_.model.kind == ModelKind::kEmulated;
   }
   [[nodiscard]] bool is_tied() const;
-  // The configuration. Without a cut, a run.toml is left to be cut as `train`
-  // does; a preset, behind which there is no run, is cut as `plan` does.
+  // The configuration with its cut. A run.toml without a cut is left to be cut
+  // as `train` does; a preset, which belongs to no run, is cut as `plan` does.
   [[nodiscard]] RunConfig cut_for(const Schedule& schedule) const;
 
   RunConfig config_;

@@ -15,8 +15,8 @@ namespace chimera {
 // returns a legal stand-in in that case.
 [[nodiscard]] RunConfig model_flag(const std::string& name, Values& values);
 
-// The same for --profile: a profile.toml or a built-in profile; empty: the
-// default one.
+// Reads --profile: a profile.toml or a built-in profile; empty: the default
+// one. Mistakes are treated as in model_flag().
 [[nodiscard]] Profile profile_flag(const std::string& name, Values& values);
 
 // Flags that say which ranks share a node. Empty: as the profile says, in a
@@ -28,7 +28,8 @@ struct NodeFlags {
   [[nodiscard]] bool any_given() const {
     return !ranks.empty() || !distribution.empty();
   }
-  // Refuses what is given for a profile without links within a node (E606).
+  // Applies the flags to `profile`. Refuses them if the profile has no links
+  // within a node (E606).
   void set(Profile& profile, Values& values) const;
 };
 

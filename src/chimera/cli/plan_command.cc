@@ -87,7 +87,7 @@ std::vector<std::string> missing_keys(const RunConfig& config) {
   return names;
 }
 
-// The keys that only the user can set, as comments at the end of a run.toml.
+// The keys that only the user can set, as comments for the end of a run.toml.
 std::string keys_to_add(const RunConfig& config) {
   const Diagnostics missing = check_for_training(config);
   if (missing.empty()) return "";
@@ -96,8 +96,8 @@ std::string keys_to_add(const RunConfig& config) {
   return text;
 }
 
-// Writes the run.toml and, for a planned scheme, its order. Without the order a
-// run would plan another one, without this profile.
+// Writes the run.toml and, for a planned scheme, its order. Without that file a
+// run would plan an order of its own, without this profile.
 void PlanCommand::write_run(const RunConfig& config, const Plan& plan) const {
   const bool to_stdout = output == "-";
   const std::string file = to_stdout ? "" : order_file(output);
@@ -111,7 +111,8 @@ void PlanCommand::write_run(const RunConfig& config, const Plan& plan) const {
   if (config.schedule.replan_after > 0) {
     std::cerr << "note: schedule.replan_after is left out: the plan stands\n";
   }
-  // A plain file name, so that both files can be moved together.
+  // Refers to the order by a plain file name, so that both files can be moved
+  // together.
   const std::string name = std::filesystem::path(file).filename().string();
   const RunConfig planned =
       with_plan(with_absolute_paths(config), plan, plan.order ? name : "");

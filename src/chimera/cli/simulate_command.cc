@@ -63,7 +63,7 @@ std::optional<double> paper_step(const ScheduleRequest& request,
       .total();
 }
 
-// Plays enough steps for the mean of their periods to tell something.
+// Simulates enough steps to make the mean period meaningful.
 double period_with_noise(const Schedule& schedule, const Costs& costs,
                          SimulateOptions options) {
   constexpr int kEnough = 12;
@@ -138,7 +138,7 @@ void SimulateCommand::read_noise(Values& values,
                    .hint = "0.05 for 5 %"});
   }
   constexpr int kMostSeed = 1000000;
-  constexpr int kPlays = 1000;  // more than any seed uses
+  constexpr int kPlays = 1000;  // plays kept free for each seed
   const int number = values.integer("--seed", seed).value_or(0);
   if (number < 0 || number > kMostSeed) {
     values.refuse({.code = "E403",
@@ -238,7 +238,7 @@ int SimulateCommand::run(Values& values) {
                           .needed = "are too many to simulate at once",
                           .hint = "use fewer --steps"}});
   }
-  // A run has no profile, so it lowers with unit costs; so does this.
+  // Lowers with unit costs, as a run does, which has no profile.
   Costs lowering = made.costs;
   if (on) {
     lowering = uniform_costs(made.schedule, {});

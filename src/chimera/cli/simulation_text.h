@@ -17,8 +17,8 @@ struct SimulationView {
   std::vector<double> peak_bytes;  // [worker]; empty = unknown
   bool in_seconds = false;         // false: times have no unit
   std::optional<double> paper;     // step time by the paper's formula
-  // The mean makespan with jitter, with several steps the mean period too, and
-  // that jitter.
+  // With jitter: the mean makespan, the mean period if there are several steps,
+  // and the jitter itself.
   std::optional<double> expected;
   std::optional<double> expected_period;
   double jitter = 0;

@@ -12,10 +12,10 @@ namespace chimera {
 struct SlurmJob {
   std::string name;     // REQUIRES: is_sbatch_word
   std::string title;    // one line: what the job runs
-  std::string program;  // absolute path of chimera
+  std::string program;  // absolute path of the chimera program
   std::string config;   // absolute path of the run.toml
-  std::string folder;   // where relative paths of --set start
-  std::string run_dir;  // the job's id is appended
+  std::string folder;   // base of relative paths in --set
+  std::string run_dir;  // without the job's id, which is appended
   std::vector<std::string> overrides = {};  // values of --set
   int nodes = 1;
   int tasks = 1;  // REQUIRES: a multiple of nodes

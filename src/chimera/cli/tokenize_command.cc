@@ -82,14 +82,14 @@ void require(Values& values, bool given, const char* what) {
                  .hint = "chimera tokenize a.txt -o a.bin --tokenizer gpt2"});
 }
 
-// Refuses to replace the file beside the output that has the description's name
-// but was not written by this command.
+// Refuses to replace a file that has the name of the output's description but
+// was not written by this command.
 Diagnostics check_description(const std::string& output) {
   const std::string path = description_path(output);
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) return {};
   const auto description = read_description(output);
-  // A broken description is still one, and may be replaced.
+  // A broken description was written by this command too, and may be replaced.
   if (!description || description->has_value()) return {};
   return {{.kind = DiagnosticKind::kData,
            .code = "E713",

@@ -86,7 +86,7 @@ class Watch {
   int port_;
 };
 
-int stop_writer = -1;  // the only thing that a signal handler uses
+int stop_writer = -1;  // the only variable that a signal handler uses
 void on_signal(int) {
   [[maybe_unused]] const ssize_t done = write(stop_writer, "x", 1);
 }

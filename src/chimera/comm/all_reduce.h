@@ -20,9 +20,9 @@ struct Range {
 
 struct AllReduceRound {
   int peer = 0;  // a member
-  Range send;    // either may be empty
+  Range send;    // send or receive may be empty
   Range receive;
-  bool adds = false;  // add the received numbers; else they replace
+  bool adds = false;  // true: received numbers are added; false: they replace
 
   bool operator==(const AllReduceRound&) const = default;
 };

@@ -86,7 +86,8 @@ TEST(SumRounds, EveryMemberEndsWithTheTreesBits) {
   }
 }
 
-// 2 (r-1)/r of the numbers leave each member of a power of two.
+// With a power of two of members, r, each member sends 2 (r-1)/r of the
+// numbers.
 TEST(SumRounds, MovesWhatRabenseifnerSays) {
   for (const int members : {2, 4, 8, 16}) {
     constexpr std::size_t kCount = 1600;

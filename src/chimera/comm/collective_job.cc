@@ -24,7 +24,7 @@ CollectiveJob::CollectiveJob(CollectiveId::Kind kind,
     CHIMERA_CHECK((buffer.device == nullptr) == !is_on_devices(),
                   "members differ in where their numbers are");
   }
-  // On devices a single call queues the whole collective.
+  // On devices the whole collective is one block, queued by a single call.
   num_blocks_ = is_on_devices() ? 1 : (buffers_[0].count + kBlock - 1) / kBlock;
 }
 
@@ -52,7 +52,8 @@ void CollectiveJob::sum(std::size_t begin, std::size_t end) const {
     const T* more = numbers(from);
     for (std::size_t i = begin; i < end; ++i) sum[i] += more[i];
   });
-  // The first member holds the whole sum, so it is reduced to its shard last.
+  // The first member holds the whole sum, so its own buffer is cut down to its
+  // shard last.
   for (int member = members - 1; member >= 0; --member) {
     const Shard mine = part_of(member, begin, end);
     std::fill(numbers(member) + begin, numbers(member) + mine.begin, T{0});
@@ -85,7 +86,7 @@ void CollectiveJob::gather(std::size_t begin, std::size_t end) const {
       return static_cast<std::byte*>(buffers_[member].data) + from * width;
     };
     for (int member = 0; member < members; ++member) {
-      // Members that share memory have the result already.
+      // Members that share memory need no copy.
       if (at(member) != at(owner)) {
         std::memcpy(at(member), at(owner), (to - from) * width);
       }

@@ -12,7 +12,7 @@ namespace chimera {
 
 class CollectiveJob {
  public:
-  // REQUIRES: `buffers` are in member order and have one count and type.
+  // REQUIRES: `buffers` are in member order and agree in count and type.
   CollectiveJob(CollectiveId::Kind kind, std::vector<NumberBuffer> buffers);
 
   [[nodiscard]] std::size_t num_blocks() const { return num_blocks_; }

@@ -26,14 +26,14 @@ struct Cause {
   bool can_recover = true;
 };
 
-// The end of a run, as one rank has found it and all ranks learn it.
+// Why and how a run ends early: found by one rank, learnt by all.
 struct Ending {
   FailureKind kind = FailureKind::kInternal;
   int origin = -1;     // rank that detected the end
-  std::string reason;  // given by a rank that failed by itself
+  std::string reason;  // in the words of the rank that failed
 
-  // The rank that the others go on without; -1 = none. It equals `origin` if
-  // that rank has failed and reports it itself.
+  // The rank without which the others go on; -1 = none. Equal to `origin` if
+  // the lost rank has failed by itself and reports its own failure.
   int lost = -1;
   bool is_dead = false;        // the lost rank's process has ended
   double silent_s = 0;         // time since the lost rank was last heard

@@ -95,8 +95,8 @@ inline double agree_on_sum(Transport& transport, double mine,
   return agree(transport, mine, id, std::plus<>(), [](int) {});
 }
 
-// Returns on every rank the text that rank 0 has, or is still working on; the
-// other ranks give an empty future. Rank 0 sends a sign of life every
+// Returns on every rank the text of rank 0, which may still be computing it;
+// the other ranks pass an empty future. Rank 0 sends a sign of life every
 // `patience`, so that no deadline of a waiting rank passes.
 [[nodiscard]] inline std::string broadcast_text(
     Transport& transport, std::future<std::string> text,

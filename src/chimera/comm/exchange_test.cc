@@ -88,7 +88,8 @@ TEST(Agree, CombinesInRankOrderAndWaitsForLateRanks) {
   EXPECT_EQ(late, 2);
 }
 
-// An evaluation's messages have the numbers of training's.
+// An evaluation's messages have the same ids as those of training, but another
+// channel.
 TEST(Channel, KeepsEqualIdsApart) {
   ThreadsWorld world({.ranks = 2});
   world.at(1).send({.channel = Channel::kEvaluation}, 0, to_payload(2));

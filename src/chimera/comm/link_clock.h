@@ -12,11 +12,12 @@
 
 namespace chimera {
 
-// What links take, in seconds. exec/emulated_links.h makes one.
+// The times that messages, sums and votes take on links, in seconds.
+// exec/emulated_links.h makes one.
 class LinkTimes {
  public:
   struct Message {
-    double occupied = 0;  // how long it occupies its link
+    double occupied = 0;  // time for which the link is busy
     double latency = 0;
   };
 

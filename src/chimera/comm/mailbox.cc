@@ -32,11 +32,11 @@ auto Mailbox::take(std::vector<Item>& items, const Matches& matches,
     if (aborted_) throw AbortedError(*aborted_);
     const Clock::time_point now = Clock::now();
     const auto item = std::find_if(items.begin(), items.end(), matches);
-    // An item may lie here before its time: in emulated runs links are slower
+    // Leaves an item until its arrival time: in emulated runs links are slower
     // than memory.
     if (item != items.end() && item->span().end <= now) {
       decltype(Item::content) content = std::move(item->content);
-      items.erase(item);  // the others keep their order
+      items.erase(item);  // keeps the order of the other items
       return content;
     }
     if (now >= deadline) return std::nullopt;

@@ -77,8 +77,9 @@ class ThreadsWorld::Shared {
       if (gathering.missing > 0) return;
       std::vector<NumberBuffer> buffers = gathering.all();
       collectives_.erase(id);
-      // Throws if the members' buffers differ in count or type; abort() must
-      // not wait for a job that never runs.
+      // May throw, because the members' buffers differ in count or type. So the
+      // job is not counted before: abort() must not wait for a job that never
+      // runs.
       job.emplace(id.kind, std::move(buffers));
       ++running_;
     }
@@ -98,7 +99,8 @@ class ThreadsWorld::Shared {
     }
   }
 
-  // ENSURES: no collective starts any more, and those that ran have ended.
+  // ENSURES: no collective starts any more, and those that were running have
+  // ended.
   void abort(const std::string& reason) {
     std::unique_lock lock(mutex_);
     aborted_ = true;
@@ -174,7 +176,7 @@ class ThreadsWorld::Shared {
   std::map<VoteId, Gathering<Ballot>> votes_;
 
  public:
-  CollectivePool pool;  // last: its threads use everything above
+  CollectivePool pool;  // last member: its threads use all others
 };
 
 class ThreadsWorld::Rank final : public Transport {
@@ -186,7 +188,7 @@ class ThreadsWorld::Rank final : public Transport {
     return static_cast<int>(shared_.mailboxes.size());
   }
 
-  // Nothing to prepare: the sender passes the payload itself.
+  // Does nothing, because the sender hands over the payload itself.
   void post_receive(const MessageId& /*id*/, int /*from*/,
                     const PayloadMaker& /*make*/) override {}
 

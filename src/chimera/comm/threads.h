@@ -13,7 +13,7 @@ namespace chimera {
 struct ThreadsOptions {
   int ranks = 1;
   std::chrono::duration<double> deadline{300};
-  LinkTimesPtr links = nullptr;  // slowed for emulated runs
+  LinkTimesPtr links = nullptr;  // slow links of an emulated run, or null
 };
 
 // Makes the transports of all ranks. REQUIRES: this object outlives their use,

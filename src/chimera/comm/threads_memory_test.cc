@@ -32,7 +32,8 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 namespace chimera {
 namespace {
 
-// Whether abort() returns, on a thread that may be left behind.
+// Returns whether abort() returns in time. It is called on a thread of its own,
+// which is left behind if it hangs.
 bool aborts(std::shared_ptr<ThreadsWorld> world) {
   std::promise<void> returned;
   std::future<void> done = returned.get_future();
@@ -44,11 +45,11 @@ bool aborts(std::shared_ptr<ThreadsWorld> world) {
   return done.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
 }
 
-// Starts a sum whose second member gets memory `allocations` times only.
-// Returns whether that was enough.
+// Starts a sum in which only the first `allocations` allocations of the second
+// member succeed. Returns whether the sum could start.
 bool starts_sum(Transport& first, Transport& second, int allocations) {
   static constexpr std::array<int, 2> kMembers = {0, 1};
-  // Long enough for several blocks, which the pool's threads add up.
+  // Enough numbers for several blocks, which the pool's threads add up.
   static std::vector<float> numbers(1 << 20);
   const NumberBuffer half{.data = numbers.data(), .count = numbers.size() / 2};
   const NumberBuffer other{.data = numbers.data() + half.count,

@@ -21,9 +21,9 @@ namespace chimera {
 using Clock = std::chrono::steady_clock;
 
 // The time that an operation took. A message's span lasts from its sending to
-// its arrival; it is empty, at the arrival, if the receiver cannot know more. A
-// collective's span starts when its last member started it, or this rank if
-// that is unknown. trace/merge.h completes both.
+// its arrival; a receiver that knows only the arrival gives an empty span at
+// that time. A collective's span starts when its last member started it or, if
+// that is unknown, when this rank did. trace/merge.h completes both.
 struct Span {
   Clock::time_point start;
   Clock::time_point end;
@@ -44,7 +44,7 @@ struct Received {
   Span span;
 };
 
-// The result of a vote, and when this rank had it.
+// The result of a vote, and the time at which this rank received it.
 struct CountedVote {
   Ballot ballot;
   Clock::time_point known;
@@ -105,8 +105,8 @@ class DeviceNumbers {
   // it. Called on one member, on any thread.
   virtual void run(CollectiveId::Kind kind,
                    std::span<const NumberBuffer> members) = 0;
-  // Puts what the rank computes from now on behind the collective. Called by
-  // its wait_collective().
+  // Makes all later work of the rank wait for the collective. Called by the
+  // rank's wait_collective().
   virtual void finish() = 0;
 
   // Between processes instead of run(): copies the numbers to host memory, and

@@ -30,7 +30,7 @@ void write_all(std::string_view text) {
 }
 
 // Text waiting to be written to stderr. Shared with the writing thread, which
-// may still be stuck in a write after everybody else has left.
+// may still be stuck in a write after all other owners are gone.
 class Queue {
  public:
   void add(std::string_view text) {

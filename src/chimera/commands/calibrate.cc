@@ -35,7 +35,7 @@ namespace chimera {
 namespace {
 
 struct Ready {
-  CalibrateOptions options;  // describe_host fills in the rest
+  CalibrateOptions options;  // completed by describe_host
   int ranks = 1;
   bool is_rank = false;     // ranks are processes
   std::string workers_are;  // "threads" or "processes"
@@ -147,7 +147,7 @@ Result<Ready> prepare(const RunRequest& request, bool as_ranks) {
   RunSetup setup;
   setup.config = *config;
   values.refuse(set_up_model(setup));
-  // By now model.init has decided whether the embeddings are tied.
+  // set_up_model() above has settled whether the embeddings are tied.
   const Result<Schedule> lowered = make_run_schedule(
       setup.config, {.tied = setup.config.model.tie_embeddings});
   if (!lowered) values.refuse(lowered.errors());
@@ -199,7 +199,7 @@ std::string refuse_memory(const Ready& ready) {
       needed / 1e9, options.micro_batches.back(), free / 1e9);
 }
 
-// Prints only errors between ranks.
+// An observer that prints errors, the only lines that ranks say here.
 class ErrorsOnly final : public RunObserver {
  public:
   void say(const std::string& lines) override { std::cerr << lines; }

@@ -72,13 +72,14 @@ std::string load_text() {
       load, cores);
 }
 
-// Four digits, or whole seconds.
+// Formats seconds with four digits, or as a whole number from 1000 on.
 std::string seconds_text(double seconds) {
   return seconds < 1000 ? fmt::format("{:.4g}", seconds)
                         : fmt::format("{:.0f}", seconds);
 }
 
-// Names what the prediction rests on: a plan for a cluster is surprising here.
+// States the assumption of the prediction, because a plan for a cluster gives
+// surprising times on one machine.
 std::string site_text(const RunSetup& setup) {
   return fmt::format(
       ",\n            if all {} workers share the {} cores of this machine, at "
@@ -86,7 +87,7 @@ std::string site_text(const RunSetup& setup) {
       num_ranks(setup.schedule), usable_cores());
 }
 
-// `profile`: the measurement, if there was one.
+// `profile`: the measurement, or nothing if memory did not suffice.
 std::string speed_text(const RunSetup& setup,
                        const std::optional<Profile>& profile) {
   Costs costs;

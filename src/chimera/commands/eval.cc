@@ -21,12 +21,12 @@ namespace {
 
 // Tokens per forward, enough to keep the cores busy.
 constexpr int kBatchTokens = 4096;
-// The most tokens per sample by default: the cost of attention grows with the
+// Default limit of the tokens per sample: the cost of attention grows with the
 // square of a sample's length.
 constexpr int kMostSeq = 1024;
 
 struct EvalOptions {
-  int seq = 0;  // 0 = the run's, or the model's
+  int seq = 0;  // 0 = value of the run or the model
   bool as_json = false;
 };
 
@@ -83,8 +83,8 @@ int eval(const RunRequest& request, const EvalOptions& options) {
   // Files of token ids need no tokenizer.
   const bool is_text = format_of(request.data) != DataFormat::kBin;
   if (is_text && !tokenizer) return print_run_errors(tokenizer.errors());
-  // A run's data is read as it was in training: a model that never saw two
-  // documents in a sample must not be judged by such.
+  // Reads the data as the run read it in training: a model that never saw two
+  // documents in one sample must not be judged by such samples.
   const DataConfig how = source->run ? source->run->data : DataConfig{};
   const int batch = std::max(1, kBatchTokens / shape.seq);
   const Result<std::shared_ptr<const DataSource>> data =

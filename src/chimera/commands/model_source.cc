@@ -91,7 +91,7 @@ std::optional<std::string> known_tokenizer(const ModelSource& source,
 Result<std::string> find_tokenizer(const ModelSource& source,
                                    const std::string& asked, int vocab) {
   if (const auto known = known_tokenizer(source, asked)) return *known;
-  constexpr int kMostForBytes = 1024;  // 256 and some special ids
+  constexpr int kMostForBytes = 1024;  // 256 bytes and some special ids
   const bool read_ids = source.run && reads_ids(source.run->data);
   if (vocab <= kMostForBytes && !read_ids) return std::string("bytes");
   return Diagnostic{

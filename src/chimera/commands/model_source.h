@@ -18,7 +18,7 @@ namespace chimera {
 
 struct ModelSource {
   std::string weights;           // a Hugging Face directory
-  std::optional<RunConfig> run;  // set for a run directory
+  std::optional<RunConfig> run;  // only for a run directory
 };
 
 // Finds the model in `path`, a run directory or a Hugging Face directory. E528

@@ -28,7 +28,7 @@ class StepLine {
   int steps_;
   int log_every_;
   bool is_terminal_;
-  bool has_bar_ = false;  // a bar is visible
+  bool has_bar_ = false;  // a progress bar is visible
   double step_s_ = 0;     // smoothed, to predict the remaining time
 };
 

@@ -46,7 +46,8 @@ void check_cut(Draft& draft) {
 std::vector<std::string_view> missing_in_schedule(const RunConfig& config) {
   const ScheduleConfig& schedule = config.schedule;
   std::vector<std::string_view> names;
-  // A schedule file has both. With replan_after, though, the file is for later.
+  // A schedule file gives depth and micros. With replan_after, though, the file
+  // holds only the order to change to.
   if (schedule.file.empty() || schedule.replan_after > 0) {
     if (schedule.spec.depth == 0) names.push_back("schedule.depth");
     if (schedule.spec.micros == 0) names.push_back("schedule.micros");

@@ -24,11 +24,12 @@ class Draft {
 
   RunConfig config;
 
-  // The file could not be read, so nothing can be said about missing keys or
-  // about keys together.
+  // The file could not be read, so missing keys and contradictions between keys
+  // cannot be reported.
   bool unreadable = false;
 
-  // The user asked for config.model.kind; it is not just the default.
+  // True if config.model.kind was given or follows from the preset, false if it
+  // is only the default.
   bool kind_known = false;
 
   // Records where `key` was given. The last place counts.

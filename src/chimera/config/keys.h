@@ -35,7 +35,7 @@ struct KeyRange {
   double most = std::numeric_limits<double>::infinity();
   bool least_excluded = false;
   bool most_excluded = false;
-  // True for an integer whose member is 0 if the file leaves the key out.
+  // True for an integer key that the file may leave out; its member is then 0.
   bool zero_is_absent = false;
 };
 
@@ -48,7 +48,7 @@ struct ConfigKey {
   KeyField (*field)(RunConfig& config) = nullptr;
   KeyRange range = {};
   KeyUse use = KeyUse::kAlways;
-  Names choices = {};  // of a text key; empty = any text
+  Names choices = {};  // legal values of a text key; empty = any
   bool is_path = false;
 };
 
@@ -66,7 +66,8 @@ struct ConfigKey {
 // The sections that have a key of this name.
 [[nodiscard]] std::vector<std::string> sections_with(std::string_view name);
 
-// The legal names of a key, for enumerations and text alike; empty = any.
+// The legal names of a key, whether its type is an enumeration or text; empty =
+// any text.
 [[nodiscard]] Names choices_of(const ConfigKey& key);
 
 // Example: "model.layers".

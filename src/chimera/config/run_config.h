@@ -20,8 +20,8 @@ namespace chimera {
 struct Rope {
   double theta = 10000;
   RopeType type = RopeType::kDefault;
-  double factor = 1;  // linear, llama3: the context is stretched by this
-  // llama3 only, as in config.json.
+  double factor = 1;  // linear, llama3: factor that stretches the context
+  // Keys of config.json that only llama3 uses.
   double low_freq_factor = 1;
   double high_freq_factor = 4;
   int original_positions = 8192;
@@ -33,7 +33,7 @@ struct Rope {
 struct LlamaShape {
   LlamaVariant variant = LlamaVariant::kLlama;
   int kv_heads = 0;  // divides heads
-  int head_dim = 0;  // even; often hidden / heads
+  int head_dim = 0;  // an even number, often hidden / heads
   Rope rope = {};
   int window = 0;  // tokens that a token sees; 0 = all before it
 
@@ -57,7 +57,7 @@ struct ModelShape {
   int positions = 0;  // longest sample, >= seq; learned except in Llama
   int ffn = 0;        // width of the feed-forward layer
   bool tie_embeddings = true;
-  LlamaShape llama = {};  // default in other models
+  LlamaShape llama = {};  // unused by other models
 
   bool operator==(const ModelShape&) const = default;
 };
@@ -76,7 +76,7 @@ struct ModelConfig {
   std::optional<int> seq;
   std::optional<int> positions;
   std::optional<int> ffn;
-  std::optional<double> dropout;  // empty: that of `init`
+  std::optional<double> dropout;  // empty: that of the `init` directory
   std::optional<bool> tie_embeddings;
   // Only for kind = "llama".
   std::optional<LlamaVariant> variant;
@@ -88,9 +88,9 @@ struct ModelConfig {
   bool operator==(const ModelConfig&) const = default;
 };
 
-// The part of [model] for kind = "emulated". The lists hold one number (the
-// time of one D-th of the model) or one per stage, and are never empty in an
-// emulated model.
+// The part of [model] for kind = "emulated". Each list holds one number (the
+// time of one D-th of the model) or one per stage; in an emulated model no list
+// is empty.
 struct EmulatedConfig {
   std::vector<double> forward_ms;
   std::vector<double> input_grad_ms;
@@ -131,7 +131,7 @@ struct TrainConfig {
   std::array<double, 2> betas = {0.9, 0.999};
   double eps = 1e-8;
   double weight_decay = 0.01;
-  bool decay_all = true;  // false: not on biases, norms and embeddings
+  bool decay_all = true;  // false: spares biases, norms, embeddings
   double momentum = 0;
   double clip = 0;  // 0 = off
   int warmup = 0;   // steps
@@ -157,7 +157,7 @@ struct DataConfig {
   std::string tokenizer = "bytes";
   TokenType token_type = TokenType::kAuto;  // of .bin files
   double eval_fraction = 0;     // share of each file kept for evaluation
-  std::vector<double> weights;  // of the files of `path`; empty: by size
+  std::vector<double> weights;  // one per file in `path`; empty: by size
   Packing pack = Packing::kWindows;
 
   bool operator==(const DataConfig&) const = default;

@@ -17,7 +17,7 @@ namespace {
 using Refusal = std::optional<Diagnostic>;
 using TomlList = std::vector<TomlValue>;
 
-// The value being read: a key's, or one element of it.
+// The place of the value being read: a key, or one element of its list.
 struct Slot {
   const ConfigKey& key;
   std::string name;  // "train.betas", "train.betas[1]"
@@ -76,8 +76,8 @@ Refusal check_range(const Slot& slot, const TomlValue& value, double number) {
   return out_of_range(slot, value, std::move(needed));
 }
 
-// True for a row of digits that no TOML integer can hold and that therefore
-// became a text.
+// True for a row of digits that is too long for a TOML integer and was
+// therefore read as a text.
 bool is_huge(const TomlValue& value) {
   const auto* text = std::get_if<std::string>(&value.data);
   return text != nullptr && text->size() > 18 &&
@@ -186,7 +186,7 @@ Refusal read_text(const Slot& slot, const TomlValue& value, std::string& out) {
 Refusal read(const Slot& slot, const TomlValue& value, std::string& out) {
   std::string text;
   if (Refusal refusal = read_text(slot, value, text)) return refusal;
-  // "" means "none" for keys whose default is "".
+  // "" means "none", which only keys with the default "" accept.
   if (text != out) {
     if (Refusal refusal = check_choice(slot, text, slot.key.choices)) {
       return refusal;

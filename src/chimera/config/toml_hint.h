@@ -6,7 +6,8 @@
 
 namespace chimera {
 
-// `line` is where toml++ gave up, `reason` is its message.
+// Returns a hint for the line at which toml++ gave up; `reason` is the message
+// of toml++.
 [[nodiscard]] std::string toml_hint(std::string_view line,
                                     std::string_view reason);
 

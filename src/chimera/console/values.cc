@@ -36,7 +36,7 @@ int Values::required_integer(const std::string& flag, const std::string& text) {
             .needed = "is missing",
             .hint = "for example " + flag + " 4"});
   }
-  // Returns a stand-in, so that the rest can still be checked.
+  // Returns 1 after a mistake, so that the rest can still be checked.
   return integer(flag, text).value_or(1);
 }
 

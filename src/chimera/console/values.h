@@ -25,8 +25,8 @@ class Values {
   // Returns an index into `names`, or `absent` if the text is empty or wrong.
   int choice(const std::string& flag, const std::string& text,
              const std::vector<std::string>& names, int absent = 0);
-  // The same for --format. If it is not given, the extension of the output file
-  // decides (a.svg), if it is one of `names`.
+  // Reads --format like choice(). If the flag is not given, the extension of
+  // the output file (a.svg) decides, if it is one of `names`.
   int format(const std::string& text, const std::string& output,
              const std::vector<std::string>& names);
   // Returns nullopt if the text is empty or wrong.

@@ -13,7 +13,7 @@ inline constexpr std::int64_t kIgnoredTarget = -100;
 struct Batch {
   int samples = 0;
   int seq = 0;
-  // (samples); over all copies, keys dropout.
+  // (samples); numbered over all copies, the keys of dropout.
   std::vector<std::int64_t> sample_ids;
   std::vector<std::int64_t> inputs;   // (samples, seq)
   std::vector<std::int64_t> targets;  // (samples, seq); may be kIgnoredTarget
@@ -47,7 +47,8 @@ class BatchSource {
   // Reads samples first .. first + count - 1 of a step.
   [[nodiscard]] virtual Batch read(std::int64_t step, std::int64_t first,
                                    std::int64_t count) const = 0;
-  // The ids of those samples, for stages that need nothing else.
+  // The ids of samples first .. first + count - 1, for stages that need nothing
+  // else.
   [[nodiscard]] virtual std::vector<std::int64_t> sample_ids(
       std::int64_t step, std::int64_t first, std::int64_t count) const {
     return read(step, first, count).sample_ids;

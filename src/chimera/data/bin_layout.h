@@ -13,7 +13,7 @@
 
 namespace chimera {
 
-// The ways to tell documents apart; all are empty if there is none.
+// The ways to find the ends of documents; all are empty if there is none.
 struct DocumentBorders {
   std::vector<std::int64_t> ends = {};  // token positions; from an index
   // Id at the end of every document.
@@ -23,7 +23,7 @@ struct DocumentBorders {
 };
 
 struct BinLayout {
-  size_t first_byte = 0;  // offset of the first id
+  size_t first_byte = 0;  // byte offset of the first id
   int width = 2;          // bytes per id
   DocumentBorders borders = {};
 };

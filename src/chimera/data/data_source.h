@@ -25,15 +25,15 @@ enum class DataPart { kTraining, kEvaluation };
 
 struct DataOptions {
   std::vector<std::string> paths;     // files and patterns
-  ModelKind kind = ModelKind::kGpt2;  // never emulated, which needs no data
+  ModelKind kind = ModelKind::kGpt2;  // not emulated, which needs no data
   // "bytes" or a path: the tokenizer for text files, or the one that made a
   // corpus.
   std::string tokenizer = "bytes";
   SampleOrder order = SampleOrder::kShuffled;
   TokenType token_type = TokenType::kAuto;
   Packing pack = Packing::kWindows;
-  std::vector<double> weights = {};  // of `paths`; empty: by size
-  double eval_fraction = 0;          // share of each file's samples, at its end
+  std::vector<double> weights = {};  // one per path; empty: by size
+  double eval_fraction = 0;          // last part of each file's samples
   DataPart part = DataPart::kTraining;
   int seq = 0;
   int vocab = 0;
@@ -75,18 +75,18 @@ class DataSource : public BatchSource {
   friend Result<std::shared_ptr<const DataSource>> open_data(
       const DataOptions& options);
 
-  // Samples first .. first + count - 1 of a file.
+  // An open file, of which samples first .. first + count - 1 are read.
   struct File {
     Samples samples;
     size_t entry = 0;  // index in DataOptions::paths
     std::int64_t first = 0;
     std::int64_t count = 0;
   };
-  // REQUIRES: at least one sample in total.
+  // REQUIRES: the files have at least one sample in total.
   DataSource(const DataOptions& options, std::vector<File> files);
   struct Found {
     const File& file;
-    Draw draw;  // its sample is numbered within the file
+    Draw draw;  // sample number within the file
   };
   // Finds the n-th draw of the run.
   [[nodiscard]] Found find(std::int64_t number) const;

@@ -81,10 +81,10 @@ RC_GTEST_PROP(Documents, EachTargetComesOnceInAnEpoch, ()) {
   for (const int length : lengths) {
     jsonl += "{\"text\": \"" + std::string(static_cast<size_t>(length), 'a') +
              "\"}\n";
-    // The newline after a text is a token too,
+    // Counts the newline after each text as a token;
     targets += static_cast<size_t>(length);
   }
-  --targets;  // but the last text has none.
+  --targets;  // no newline follows the last text.
   const std::string path = testing::TempDir() + "each_target.jsonl";
   write_file(path, jsonl);
   const int seq = *rc::gen::inRange(1, 20);
@@ -164,7 +164,7 @@ TEST(Documents, PairsKeepToThemAndArePadded) {
   }
 }
 
-// Text kept for evaluation must not appear in training as B.
+// Text kept for evaluation must not appear in training as half B of a pair.
 TEST(Documents, BComesFromTheSamePartOfTheData) {
   std::string text;
   for (char c = 'a'; c <= 'j'; ++c) text += std::string(6, c);

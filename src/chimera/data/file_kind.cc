@@ -9,8 +9,8 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// At least three bytes, so that hardly any list of ids starts with them by
-// chance.
+// Magic bytes of a file format: at least three, so that hardly any list of ids
+// starts with them by chance.
 struct Magic {
   std::string_view bytes;  // first bytes of the file
   const char* kind;
@@ -106,8 +106,8 @@ std::optional<Diagnostic> other_kind(const MappedFile& file) {
 std::optional<Diagnostic> wider_ids(const TokenIds& ids,
                                     const std::string& path) {
   constexpr std::int64_t kLeast = 8;     // fewer ids prove nothing
-  constexpr std::int64_t kMostHigh = 3;  // high half of an id below 2^18
-  // Larger than any byte, so not a list of bytes.
+  constexpr std::int64_t kMostHigh = 3;  // upper 16 bits of an id below 2^18
+  // A value that exceeds any byte, so that the file cannot be a list of bytes.
   constexpr std::int64_t kLeastLow = 256;
   if (ids.width() < 2 || ids.size() < kLeast) return std::nullopt;
   const std::int64_t low = largest(ids, 0, 2);

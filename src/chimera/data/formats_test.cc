@@ -129,8 +129,8 @@ TEST(Formats, MegatronsIndexTellsTypeAndDocuments) {
   std::filesystem::remove(index_path(path));
 }
 
-// Ranks that do not scan must not read gigabytes. The test counts page faults,
-// which do not depend on the machine's load.
+// Ranks that do not scan the data must not read gigabytes. The test counts page
+// faults, which do not depend on the machine's load.
 TEST(Formats, ATrustedListOfLargeFilesIsOnlyMapped) {
   constexpr std::int64_t kGigabyte = 1 << 30;
   DataOptions options = causal("");

@@ -11,7 +11,8 @@ namespace {
 
 constexpr size_t kEnough = 10;
 
-// Maps the reader's codes for schedule files to those for data.
+// Maps the JSON reader's error codes, which are those of schedule files, to
+// codes for data files.
 std::string data_code(const std::string& code) {
   if (code == "E101") return "E507";
   if (code == "E102") return "E508";

@@ -4,8 +4,8 @@ namespace chimera {
 namespace {
 
 constexpr double kMaskedShare = 0.15;
-constexpr double kMaskShare = 0.8;    // of the masked positions
-constexpr double kRandomShare = 0.1;  // of the masked positions; the rest stays
+constexpr double kMaskShare = 0.8;    // share of the masked positions
+constexpr double kRandomShare = 0.1;  // share of them; the rest stays
 
 // The random numbers of a sample: three per position, then one.
 enum class Choice : std::uint64_t { kWhether, kHow, kId, kCount };

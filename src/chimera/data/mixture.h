@@ -31,7 +31,7 @@ class Mixture {
 
  private:
   MixtureOptions options_;
-  // Running totals of the parts' draws in an epoch.
+  // [part]: running totals of the draws in one epoch.
   std::vector<std::int64_t> ends_;
   std::vector<std::int64_t> firsts_;  // number of each part's first sample
 };

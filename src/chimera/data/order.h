@@ -14,7 +14,7 @@ namespace chimera {
 struct Draw {
   std::int64_t number = 0;  // n, counted over the whole run
   std::int64_t epoch = 0;
-  std::int64_t sample = 0;  // in the file, from 0
+  std::int64_t sample = 0;  // index in the file, from 0
 
   bool operator==(const Draw&) const = default;
 };

@@ -45,7 +45,7 @@ std::int64_t PairSamples::source_of_b(const Draw& draw) const {
   const auto others = static_cast<std::uint64_t>(num_kept_ - 1);
   const auto other =
       first_kept_ + static_cast<std::int64_t>(random.bits(1) % others);
-  // Steps over the sample itself: every other one is equally likely.
+  // Skips the sample itself, so that all others are equally likely.
   return other < draw.sample ? other : other + 1;
 }
 

@@ -117,7 +117,7 @@ TEST(PairSamples, MasksInTheRightShares) {
   std::int64_t masked = 0;
   std::int64_t as_mask = 0;
   std::int64_t kept = 0;
-  std::int64_t low = 0;  // random ids below all ids of the file
+  std::int64_t low = 0;  // random ids smaller than any id in the file
   for (std::int64_t step = 0; step < 30; ++step) {
     const Batch batch = source->read(step, 0, 300);
     for (size_t i = 0; i < batch.inputs.size(); ++i) {
@@ -132,8 +132,8 @@ TEST(PairSamples, MasksInTheRightShares) {
       if (batch.inputs[i] != 103 && batch.inputs[i] < 1000) ++low;
     }
   }
-  // A sample without any masked position gets one. This concerns 0.85^29 of
-  // them, far less than the bounds.
+  // A sample without any masked position gets one by force. Only 0.85^29 of the
+  // samples are affected, far less than the bounds below allow.
   expect_share(masked, 30 * 300 * 29, 0.15);
   expect_share(as_mask, masked, 0.8);
   expect_share(kept, masked, 0.1);

@@ -76,7 +76,7 @@ TEST(PreparedSamples, RefusesNumbersOutOfRange) {
 TEST(PreparedSamples, TokenTypesAreThoseOfTheModel) {
   DataOptions options =
       options_for("a.jsonl", line(kGood, "0,2,199,1", kGood, "0"));
-  options.type_vocab = 200;  // more than a byte can hold
+  options.type_vocab = 200;  // more types than a signed byte can hold
   EXPECT_EQ(opened(options)->read(0, 0, 1).token_types, (Ids{0, 2, 199, 1}));
   options.type_vocab = 199;
   EXPECT_EQ(mistakes_of(options),

@@ -38,7 +38,7 @@ struct TokenRange {
 
 struct TokenFileOptions {
   int vocab = 0;
-  const Tokenizer* tokenizer = nullptr;  // for text; null: bytes
+  const Tokenizer* tokenizer = nullptr;  // for text; null: bytes are ids
   TokenType type = TokenType::kAuto;     // for .bin files
   Scan scan = Scan::kWhole;
   bool finds_documents = false;

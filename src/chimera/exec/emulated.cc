@@ -9,15 +9,15 @@
 namespace chimera {
 namespace {
 
-// Identifies the work that a payload or stash belongs to.
+// The work that a payload or stash belongs to, so that mix-ups are found.
 struct Stamp {
   int stage = 0;
   int micro = 0;
   int part = 0;
   int step = 0;
-  // Updates that its stage had seen, including repeated ones. In synchronous
-  // schedules all stages have seen equally many, so a message from an undone
-  // forward is recognised.
+  // Number of updates that the stage had seen, repeated ones included. In
+  // synchronous schedules all stages have seen equally many, so a message from
+  // an undone forward is recognised.
   int updates = 0;
 
   bool operator==(const Stamp&) const = default;
@@ -51,7 +51,7 @@ struct EmulatedWeights final : Weights {};
 
 struct EmulatedStash final : Stash {
   Stamp stamp;
-  bool complete = false;  // with recomputation, true only after R
+  bool complete = false;  // false until an R that is needed has run
   WeightsPtr weights;     // keeps its version alive, as an autograd graph would
 };
 
@@ -138,8 +138,8 @@ class Emulated final : public StageCompute {
     const Wait wait(stages_[order.stage].update_s * factor(Op::kU, work));
     kept_[order.stage] = {gradient_of(order.stage)[0], tied_};
     check_gradient(order);
-    // In an asynchronous schedule stages have had different numbers of updates,
-    // so stamps leave them out.
+    // Not counted in asynchronous schedules, where stages have had different
+    // numbers of updates and stamps could not be compared.
     if (!is_asynchronous(schedule_)) ++updates_[order.stage];
     if (!order.keep_current) return current;
     return std::make_shared<EmulatedWeights>();
@@ -179,19 +179,19 @@ class Emulated final : public StageCompute {
     }
 
    private:
-    // Timers wake threads 50 to 150 us late, so the end of the wait spins; a
-    // real action would compute all the time.
+    // The end of a wait that spins instead of sleeping, because timers wake
+    // threads 50 to 150 us late. (A real action would compute all the time.)
     static constexpr auto kAwake = std::chrono::microseconds(100);
 
     Clock::time_point until_;
   };
 
-  // The gradient of a tied weight: one number.
+  // The gradient of a tied weight, emulated by one number.
   struct Tied {
     float value = 0;
-    int step = -1;  // step of its last update
+    int step = -1;  // step of the tied weight's last update
   };
-  // What an update consumes, kept to undo it.
+  // Data that an update consumes, kept to undo the update.
   struct Kept {
     float gradient = 0;
     Tied tied;
@@ -213,8 +213,8 @@ class Emulated final : public StageCompute {
   [[nodiscard]] bool is_last(int stage) const {
     return stage + 1 == schedule_.stages();
   }
-  // What a backward of the micro-batch adds to the first number of a gradient.
-  // It is a small integer, so that sums are exact up to 2^24.
+  // The number that a backward of the micro-batch adds to a gradient's first
+  // element: a small integer, so that sums are exact up to 2^24.
   [[nodiscard]] static float worth(int micro) {
     return static_cast<float>(micro % 7 + 1);
   }

@@ -19,12 +19,12 @@ struct EmulatedStage {
   double input_grad_s = 0;
   double weight_grad_s = 0;
   double update_s = 0;
-  std::size_t boundary_bytes = 0;  // between this stage and the next
+  std::size_t boundary_bytes = 0;  // bytes sent to the next stage
   std::size_t gradient_bytes = 0;
 };
 
-// The stages of a run that takes, in seconds, what a simulation with `costs`
-// takes.
+// Converts simulator costs to stages whose emulated times are those costs in
+// seconds.
 [[nodiscard]] std::vector<EmulatedStage> emulated_stages(const Costs& costs);
 
 // `jitter` makes times vary as in a simulation with the same deviation and

@@ -3,7 +3,8 @@
 namespace chimera {
 namespace {
 
-// Costs see all ranks as the workers of one copy.
+// Treats all ranks, whatever their copy, as the workers of one copy, because
+// Costs know only one.
 class EmulatedLinks final : public LinkTimes {
  public:
   EmulatedLinks(const Costs& costs, int ranks) : costs_(costs), ranks_(ranks) {}

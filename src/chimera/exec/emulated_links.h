@@ -6,9 +6,9 @@
 
 namespace chimera {
 
-// Links between `ranks` ranks that take, in seconds, what a simulation with
-// `costs` takes; null if that is nothing. Which link a message takes is told by
-// its two ranks alone, whereas a simulation sees one copy for all.
+// Links between `ranks` ranks whose times, in seconds, are those of a
+// simulation with `costs`; null if all of them are 0. A message's link depends
+// on its two ranks alone, whereas a simulation has one copy stand for all.
 [[nodiscard]] LinkTimesPtr make_emulated_links(const Costs& costs, int ranks);
 
 }  // namespace chimera

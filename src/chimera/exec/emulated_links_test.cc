@@ -26,7 +26,8 @@ double message(const LinkTimes& links, int from, int to) {
   return time.occupied + time.latency;
 }
 
-// A simulation sees one copy for all, as slow as the slowest.
+// Expects message times as simulated: for each pair of workers, that of the
+// slowest copy.
 void expect_simulated_messages(const Schedule& schedule, const Costs& costs,
                                const LinkTimes& links) {
   const int workers = schedule.workers();

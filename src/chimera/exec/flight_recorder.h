@@ -15,11 +15,11 @@ namespace chimera {
 // Thread-safe.
 class FlightRecorder {
  public:
-  // Records the start of an action and the end of the one before.
+  // Records the start of an action, which also ends the previous one.
   void begin(const Action& action, int step);
 
-  // One line per action, oldest first, with the seconds since its start; the
-  // last one is still running.
+  // Describes the recorded actions, one line each, oldest first, with the
+  // seconds since their start. The last action is still running.
   [[nodiscard]] std::string text() const;
 
  private:

@@ -95,7 +95,8 @@ Program::Program(const Schedule& schedule, int rank)
     sort_unique(stages);
     for (const int stage : stages) groups_of_[stage].push_back(group.id);
   }
-  // All ranks drain the same number of rounds, so that their steps agree.
+  // Takes the maximum over all workers: all ranks must drain the same number of
+  // rounds for their steps to agree.
   for (const ActionList& actions : schedule.actions) {
     for (const Action& action : actions) {
       closing_rounds_ = std::max<int>(closing_rounds_, -action.step);
@@ -111,7 +112,8 @@ void Program::note_list() {
                    [](const Action& action) { return action.op == Op::kV; });
   verdict_position_ = static_cast<size_t>(verdict - list().begin());
   for (const Action& action : list()) {
-    // An asynchronous update that is not for one micro-batch belongs to 2BW.
+    // An asynchronous update that is not tied to one micro-batch belongs to
+    // 2BW.
     if (action.op == Op::kU && action.micro == kNone) {
       double_buffered_ = is_asynchronous(schedule_);
     }
@@ -126,7 +128,7 @@ Schedule forward_only(const Schedule& lowered) {
   forward.groups.clear();
   for (ActionList& list : forward.actions) {
     std::erase_if(list, [](const Action& action) {
-      // N stays: an evaluation's vote adds up its loss.
+      // N is kept, because the vote adds up an evaluation's loss.
       return action.op != Op::kF && action.op != Op::kRF &&
              action.op != Op::kSF && action.op != Op::kN;
     });

@@ -53,10 +53,11 @@ class Program {
 
   // Number of rounds after the last step that drain work in flight.
   [[nodiscard]] int closing_rounds() const { return closing_rounds_; }
-  // The vote decides about updates: they stand after it in the list.
+  // True if the vote decides about updates, which then stand after it in the
+  // list.
   [[nodiscard]] bool vote_gates_update() const { return vote_gates_update_; }
-  // Position of V in the list, the end of the list if there is none. With V,
-  // updates do not wait for the vote that decides about them.
+  // Position of V in the list; the end of the list without V. With V, updates
+  // are applied before the vote that decides about them is known.
   [[nodiscard]] size_t verdict_position() const { return verdict_position_; }
   [[nodiscard]] bool has_late_vote() const {
     return verdict_position_ < list().size();
@@ -100,9 +101,9 @@ class Program {
   std::vector<std::vector<int>> groups_of_;  // [stage]
 };
 
-// Returns the forwards of a lowered schedule with their messages and the vote,
-// for evaluations. ENSURES: the lists finish, because they are parts of lists
-// that do, in the same order.
+// Reduces a lowered schedule to its forwards, their messages and the vote, for
+// evaluations. ENSURES: the lists finish, because each keeps the order of a
+// list that does.
 [[nodiscard]] Schedule forward_only(const Schedule& lowered);
 
 }  // namespace chimera

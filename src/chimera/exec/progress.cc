@@ -35,7 +35,7 @@ const char* deed(Op op) {
   return "";
 }
 
-// Marks an evaluation, which has its own steps and lists.
+// The bit that marks an evaluation, whose steps and lists are not training's.
 constexpr std::uint64_t kEvaluation = std::uint64_t{1} << 63;
 
 }  // namespace

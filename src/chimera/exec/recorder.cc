@@ -22,7 +22,7 @@ void Recorder::compute(const Action& action, int step, const Timing& timing,
   const Event event{
       .action = action, .worker = rank_, .step = step, .version = version};
   const auto& [host, device] = timing;
-  // What has arrived since the last work is the input of this one.
+  // Messages that have arrived since the last work are the input of this work.
   for (const auto& [message, span] : arrived_) {
     if (device.start) {
       marked_.push_back({message, {device.start, device.start}});

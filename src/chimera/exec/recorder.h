@@ -24,8 +24,8 @@ struct Timing {
   MarkedSpan device;
 };
 
-// What a device does is recorded by marks, which are read once it has passed
-// them: at the step's vote, for which the host waits anyway.
+// Device work is timed by marks in the device's queue. They are read at the
+// step's vote, for which the host waits anyway.
 class Recorder {
  public:
   Recorder(const RecorderOptions& options, int rank);
@@ -73,7 +73,7 @@ class Recorder {
   double busy_s_ = 0;
   bool is_paused_ = false;
   std::vector<Event> events_;
-  std::vector<Marked> marked_;  // on a device: not yet read
+  std::vector<Marked> marked_;  // device events, not yet read
   // Messages that no work has used yet, and their times by the host's clock.
   std::vector<std::pair<Event, Span>> arrived_;
 };

@@ -40,7 +40,7 @@ void run_threads(const ThreadsOptions& options,
   ThreadsWorld world(options);
   FirstFailure failure;
   const auto run = [&](int rank) {
-    // Lets timers end within 1 us instead of up to 50 us late.
+    // Lets timers of this thread end within 1 us instead of up to 50 us late.
     prctl(PR_SET_TIMERSLACK, 1000UL);
     try {
       body(world.at(rank));
@@ -56,7 +56,7 @@ void run_threads(const ThreadsOptions& options,
     for (int rank = 0; rank < options.ranks; ++rank) {
       threads.emplace_back(run, rank);
     }
-  } catch (const std::system_error& error) {  // no thread could be started
+  } catch (const std::system_error& error) {  // a thread could not be started
     failure.note(false);
     world.at(0).abort(error.what());
   }

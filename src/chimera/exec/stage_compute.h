@@ -15,7 +15,7 @@
 
 namespace chimera {
 
-// Identifies a computation: the action's numbers and the absolute step.
+// One computation of a stage. `step` counts all steps of the run.
 struct Work {
   int pipe = 0;
   int stage = 0;
@@ -46,21 +46,22 @@ class Weights {
 using WeightsPtr = std::shared_ptr<Weights>;
 
 enum class Keep {
-  kGraph,    // everything the backward needs
+  kGraph,    // all that the backward needs
   kInput,    // enough to recompute
   kNothing,  // evaluation
 };
 
 struct ForwardResult {
-  PayloadPtr output;  // null from the last stage, which keeps its loss
+  PayloadPtr output;  // null from the last stage, which keeps the loss
   StashPtr stash;     // null with kNothing
 };
 
 struct UpdateOrder {
   int stage = 0;
   int step = 0;
-  int micro = kNone;  // set if every micro-batch has its own update
-  // The current values are still needed, so the update makes new ones.
+  int micro = kNone;  // set if each micro-batch has an update
+  // True: the update must not overwrite the current values, which are still
+  // needed, and makes new ones.
   bool keep_current = false;
   // The step's vote if the update waits for it; else null.
   const Ballot* vote = nullptr;
@@ -134,12 +135,12 @@ class StageCompute {
   [[nodiscard]] virtual bool confirms(const Ballot& /*vote*/) const {
     return true;
   }
-  // Takes back the last update of `stage`, a provisional one that returned
+  // Undoes the last update of `stage`, which was provisional and returned
   // `weights`. REQUIRES: no backward has run since. ENSURES: `weights`, all
-  // state and the gradient are what they were before it, bit for bit.
+  // state and the gradient are as before that update, bit for bit.
   virtual void undo_update(int /*stage*/, const WeightsPtr& /*weights*/) {}
-  // Forgets everything that the forwards of training step `step` left besides
-  // their results. These forwards will be run again, or never.
+  // Forgets what the forwards of training step `step` left besides their
+  // results, because these forwards will be run again or dropped.
   virtual void forget_forwards(int /*step*/) {}
 
   // The weights to all-gather if each rank has updated only its shard of what
@@ -147,11 +148,11 @@ class StageCompute {
   // update.
   [[nodiscard]] virtual NumberBuffer updated_shards(const SumGroup& group,
                                                     int stage) = 0;
-  // Called when the shards of the other ranks are there.
+  // Called when the shards of the other ranks have arrived.
   virtual void take_shards(const SumGroup& /*group*/, int /*stage*/) {}
 
-  // This rank's ballot for the step's vote. REQUIRES: its all-reduces are
-  // complete.
+  // This rank's ballot for the step's vote. REQUIRES: the rank's all-reduces
+  // are complete.
   [[nodiscard]] virtual Ballot ballot(int step, bool training) = 0;
 
   // Makes a payload to receive into: the activation that enters work.stage, or
@@ -159,9 +160,9 @@ class StageCompute {
   [[nodiscard]] virtual PayloadPtr empty_payload(const Work& work,
                                                  bool is_gradient) = 0;
 
-  // On a device: the end of what is queued there so far, and the place where
-  // the last forward, recomputation, backward or update began, behind its waits
-  // for messages. Null if the host itself computes.
+  // Marks on a device's queue: its current end, and the place behind all waits
+  // for messages where the last forward, recomputation, backward or update
+  // began. Null if the host itself computes.
   [[nodiscard]] virtual TimeMarkPtr mark() { return nullptr; }
   [[nodiscard]] virtual TimeMarkPtr work_start() { return nullptr; }
 

@@ -15,13 +15,13 @@ class TimeMark {
   TimeMark& operator=(const TimeMark&) = delete;
   virtual ~TimeMark() = default;
 
-  // The time at which the device has passed the mark, by the host's clock.
-  // Waits until it has.
+  // The time, by the host's clock, at which the device passed the mark. Waits
+  // until then.
   [[nodiscard]] virtual Clock::time_point time() = 0;
 };
 using TimeMarkPtr = std::shared_ptr<TimeMark>;
 
-// Null marks: the host did the work itself.
+// The marks around some work; null if the host did the work itself.
 struct MarkedSpan {
   TimeMarkPtr start;
   TimeMarkPtr end;

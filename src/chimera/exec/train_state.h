@@ -31,7 +31,7 @@ class HostCopy {
 struct StatePiece {
   std::string kind;
   std::string parameter;            // its name
-  std::vector<std::int64_t> shape;  // of the whole parameter
+  std::vector<std::int64_t> shape;  // shape of the whole parameter
   std::int64_t first = 0;           // index of the piece's first element
   NumberBuffer numbers;             // in host memory
   // Owns the numbers, which may be read after its wait(). Null: they are views

@@ -31,8 +31,8 @@ int Worker::run(const Program& program, const Stretch& stretch) {
   try {
     run_rounds();
   } catch (const std::exception& error) {
-    // Aborts before this rank's buffers are freed: collectives that use them
-    // end first.
+    // Aborts before this rank's buffers are freed, because abort() ends the
+    // collectives that use them.
     transport_.abort(error.what());
     throw;
   }
@@ -54,16 +54,17 @@ void Worker::run_rounds() {
     for (size_t at = 0; at < list.size(); ++at) run_action(at, round);
   }
   if (open_vote_) read_vote();
-  // Shards of the last updates may still be on their way. What runs between
-  // stretches needs whole weights.
+  // Takes the shards of the last updates, which may still be on their way. Code
+  // between stretches needs whole weights.
   finish_gathers([](const OpenGather&) { return true; });
 }
 
 void Worker::run_action(size_t position, int round) {
   const Action& action = program_->list()[position];
   const int step = round + action.step;
-  // Actions that lag behind (step < 0) begin some rounds after the others and
-  // end in the closing rounds, in which the others have nothing left to do.
+  // Skips actions outside of the stretch: those that lag behind (step < 0)
+  // begin some rounds after the others and end in the closing rounds, in which
+  // the others have nothing left to do.
   if (step < stretch_.first || step >= stretch_.end) return;
   transport_.report_progress(
       encode({.step = step,
@@ -129,7 +130,8 @@ void Worker::forward(const Action& action, int step) {
 
 void Worker::recompute(const Action& action, int step) {
   if (action.peer != kNone) {
-    // A late R waits for the gradient of its backward, which finds it in made_.
+    // A late R waits for its backward's gradient and stores it in made_ for
+    // that backward.
     PayloadPtr gradient = input_of(action, step);
     made_.put(program_->index().needed_by(action), step, std::move(gradient));
   }
@@ -167,8 +169,8 @@ void Worker::backward(const Action& action, int step) {
 }
 
 void Worker::update(const Action& action, int step) {
-  // Waits for this stage's sums alone. If N came first, it has waited for all
-  // sums, and nothing is found here.
+  // Waits only for the sums of this stage. If N came before, it has waited for
+  // all sums, and none is open here.
   for (const int group : program_->groups_of(action.stage)) {
     finish_sum({.group = group,
                 .number = std::max(action.micro, 0),
@@ -178,14 +180,14 @@ void Worker::update(const Action& action, int step) {
   const bool is_late = program_->has_late_vote();
   const bool gated = program_->vote_gates_update() && !is_late;
   if (gated && open_vote_) read_vote();
-  // Waits for the shards of the stage's last update, in case no forward has
-  // needed them since.
+  // Takes the shards of the stage's last update, in case no forward has needed
+  // them since.
   finish_gathers(
       [&](const OpenGather& gather) { return gather.stage == action.stage; });
   Versions& versions = this->versions(action.stage);
   const bool double_buffered = program_->is_double_buffered();
-  // Holding on to the previous version raises use_count(), so the update below
-  // makes a new version instead of changing this one.
+  // Keeps the previous version, which raises its use_count(): the update below
+  // then makes a new version instead of changing this one.
   if (double_buffered) versions.previous = versions.newest;
   const UpdateOrder order{.stage = action.stage,
                           .step = step,
@@ -216,8 +218,8 @@ Worker::Versions& Worker::versions(int stage) {
 }
 
 WeightsPtr Worker::weights_for(const Action& action, int step, int& version) {
-  // Includes the groups of tied weights, which another stage's update has
-  // changed.
+  // Covers the groups of tied weights too, which the update of another stage
+  // has changed.
   const std::vector<int>& groups = program_->groups_of(action.stage);
   finish_gathers([&](const OpenGather& gather) {
     return std::find(groups.begin(), groups.end(), gather.id.group) !=
@@ -225,8 +227,8 @@ WeightsPtr Worker::weights_for(const Action& action, int step, int& version) {
   });
   const Versions& versions = this->versions(action.stage);
   version = versions.number;
-  // 2BW: step k uses the weights after k - 1 updates on every stage, whether or
-  // not this stage has had its k-th update.
+  // In 2BW step k uses the weights after k - 1 updates on every stage, even if
+  // this stage has had its k-th update already.
   if (!stretch_.training || !program_->is_double_buffered()) {
     return versions.newest;
   }

@@ -19,7 +19,7 @@
 
 namespace chimera {
 
-// The result of a vote: equal on every rank, except for the time.
+// The result of a vote: equal on all ranks, except for `started`.
 struct VoteResult {
   int step = 0;
   Ballot ballot;
@@ -35,7 +35,7 @@ struct WorkerOptions {
   // Called once per step to add to this rank's ballot.
   std::function<void(Ballot& ballot)> on_ballot = {};
   FlightRecorder* flight = nullptr;  // may be null
-  // Names of ranks in messages; if empty, "worker 2".
+  // Names of the ranks in messages; if empty, ranks are called "worker 2".
   std::vector<std::string> rank_names = {};
   int steps_before = 0;  // training steps done before this Worker started
 };
@@ -95,9 +95,9 @@ class Worker {
   };
   struct Versions {
     WeightsPtr newest;
-    WeightsPtr previous;          // set if forwards use weights one update old
+    WeightsPtr previous;          // only in 2BW: weights one update old
     int number = 0;               // updates seen by `newest`
-    bool is_provisional = false;  // the last of them, until its vote is read
+    bool is_provisional = false;  // last update awaits its vote
   };
   struct OpenSum {
     CollectiveId id;
@@ -180,12 +180,12 @@ class Worker {
   Stretch stretch_;
   std::map<int, Versions> versions_;  // by stage
   Shelf<Held> held_;                  // by (cell, step)
-  Shelf<PayloadPtr> made_;            // by (what was made, step)
+  Shelf<PayloadPtr> made_;            // by (value, step)
   std::vector<OpenSum> open_sums_;
   std::vector<OpenGather> open_gathers_;
-  std::optional<int> open_vote_;  // started, not yet read
+  std::optional<int> open_vote_;  // step of a vote not yet read
   Clock::time_point vote_started_;
-  Ballot vote_;         // the last one read
+  Ballot vote_;         // last vote that was read
   int votes_read_ = 0;  // of training
   int num_held_ = 0;
   double peak_ = 0;

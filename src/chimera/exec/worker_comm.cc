@@ -11,7 +11,7 @@ PayloadPtr Worker::input_of(const Action& action, int step) {
   if (needed == MicroIndex::kNothing) return nullptr;
   const bool forward = action.op == Op::kF;
   const int source = forward ? action.stage - 1 : action.stage + 1;
-  // The input lies in made_ if this worker made it, or if a late R has received
+  // made_ holds the input if this worker made it, or if a late R has received
   // it for the backward.
   if (program_->is_here(action.pipe, source) || made_.has(needed, step)) {
     return made_.take(needed, step);
@@ -22,8 +22,8 @@ PayloadPtr Worker::input_of(const Action& action, int step) {
   Received received = waiting(
       action, step, forward ? "an activation" : "a gradient",
       [&] { return transport_.receive(message_id(needed, step), from); });
-  // The receiver records the message under the sender's name: only the receiver
-  // knows when the message was there.
+  // Records the message here under the sender's action, because only the
+  // receiver knows when the message arrived.
   Action send = action;
   send.op = forward ? Op::kSF : Op::kSB;
   send.stage = source;
@@ -58,7 +58,8 @@ void Worker::send(const Action& action, int step) {
 void Worker::start_sum(const Action& action, int step) {
   const SumGroup& group = program_->schedule().groups[action.group];
   const NumberBuffer buffer = compute_.gradient(group);
-  // A group on one rank is local: its members are summed already.
+  // A group whose members are all on one rank needs no communication: they are
+  // summed already.
   if (program_->members(action.group).size() == 1) return;
   const CollectiveId id{.group = action.group,
                         .number = std::max(action.micro, 0),
@@ -72,7 +73,8 @@ void Worker::finish_sum(const CollectiveId& id) {
   const auto sum =
       std::find_if(open_sums_.begin(), open_sums_.end(),
                    [&](const OpenSum& open) { return open.id == id; });
-  // N has waited for it, or its group has no other rank.
+  // The sum is not open if N has waited for it, or if its group has no other
+  // rank.
   if (sum == open_sums_.end()) return;
   const Span span = waiting(sum->action, id.step, "a gradient sum",
                             [&] { return transport_.wait_collective(id); });
@@ -115,8 +117,8 @@ void Worker::finish_gathers(
   }
 }
 
-// A message is named by the value it carries, so both ends derive the same id
-// from their own lists.
+// The id of a message comes from the value it carries, so that both ends derive
+// the same id from their own lists.
 MessageId Worker::message_id(size_t index, int step) const {
   return {static_cast<std::int64_t>(index), step, stretch_.channel()};
 }

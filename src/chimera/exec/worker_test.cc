@@ -36,9 +36,9 @@ class Meddler final : public StageCompute {
   std::function<void(const Work&)> before_forward;
   std::function<void(const UpdateOrder&)> before_update;
   std::function<void(Ballot&, int step)> on_ballot;
-  std::set<int> refused;         // steps whose updates the vote changes
+  std::set<int> refused;         // steps whose updates the vote rejects
   int undone = 0;                // updates
-  std::size_t shard_floats = 0;  // gathered after every update
+  std::size_t shard_floats = 0;  // size of gathers after updates
   std::vector<const Ballot*> votes_seen;
 
   WeightsPtr initial_weights(int stage) override {
@@ -206,8 +206,8 @@ TEST(Worker, AFailureEndsEveryRankWithItsReason) {
   }
 }
 
-// A Worker owns the weights that its rank gathers into. When it is destroyed,
-// no other rank may still write there.
+// A rank gathers weights into memory that its Worker owns, so no other rank may
+// write there once the Worker is destroyed.
 TEST(Worker, NothingTouchesWhatAFailedRankLeaves) {
   const Schedule schedule = lowered("chimera");
   for (int repeat = 0; repeat < 20; ++repeat) {
@@ -222,8 +222,8 @@ TEST(Worker, NothingTouchesWhatAFailedRankLeaves) {
   }
 }
 
-// This includes weights shared with another stage. Here the last stage of a
-// worker runs before the first, whose update changes the tied weights.
+// Weights shared with another stage count too: here the last stage of a worker
+// runs before the first, whose update changes the tied weights.
 TEST(Worker, AForwardWaitsForAllShardsOfItsWeights) {
   const Schedule schedule = lowered("gems", {.tied = true});
   std::atomic<int> checked = 0;
@@ -266,8 +266,8 @@ TEST(Worker, AMissedDeadlineIsToldInTermsOfTheSchedule) {
         {.meddle = stall, .deadline = std::chrono::milliseconds(200)});
     ADD_FAILURE() << "nobody missed the stalled worker";
   } catch (const TimeoutError& error) {
-    // Whichever worker gives up first, next to the stalled one or further on,
-    // tells where it is itself and what the worker that it waits for was doing.
+    // The first worker to give up, next to the stalled one or further away,
+    // reports its own place and the last action of the worker it waits for.
     EXPECT_THAT(error.what(), HasSubstr("step 2, "));
     EXPECT_THAT(error.what(), HasSubstr(": waited in vain for "));
     EXPECT_THAT(error.what(), HasSubstr("whose last action was: step "));
@@ -275,8 +275,7 @@ TEST(Worker, AMissedDeadlineIsToldInTermsOfTheSchedule) {
   }
 }
 
-// If the vote does not gate updates, the vote of step k is read during step k +
-// 1.
+// Unless the vote gates updates, the vote of step k is read during step k + 1.
 TEST(Worker, AllStopAfterTheSameStep) {
   const auto stop_in_step_2 = [](Meddler& compute, int rank) {
     if (rank != 3) return;
@@ -306,7 +305,7 @@ TEST(Worker, ALateVoteUndoesAndRepeats) {
                                                .tied = true,
                                                .vote_gates_update = true,
                                                .late_vote = true});
-    std::size_t before_verdict = 0;  // forwards, of all workers
+    std::size_t before_verdict = 0;  // forwards before V, of all workers
     std::size_t stages_held = 0;
     for (const ActionList& list : schedule.actions) {
       for (const Action& action : list) {
@@ -328,7 +327,8 @@ TEST(Worker, ALateVoteUndoesAndRepeats) {
         [&](int) {
           auto compute = std::make_unique<Meddler>(schedule);
           compute->refused = refused;
-          // Meddlers gather a tied weight if all its holders have stage 0.
+          // A Meddler gathers a tied weight only if all holders of the weight
+          // hold stage 0, which takes two pipes.
           compute->shard_floats = schedule.pipes() > 1 ? 64 : 0;
           compute->before_forward = [&](const Work&) { ++forwards; };
           return compute;
@@ -345,8 +345,8 @@ TEST(Worker, ALateVoteUndoesAndRepeats) {
   }
 }
 
-// The lists of other systems run too: updates inside the step, and R that waits
-// for its gradient.
+// Lists that follow other systems run too: updates inside the step, and R that
+// waits for its gradient.
 TEST(Worker, RunsTheListsOfOtherSystems) {
   for (const char* scheme : {"1f1b", "gpipe", "zb-v", "chimera"}) {
     for (const Sync sync : {Sync::kDdp, Sync::kBlocking}) {

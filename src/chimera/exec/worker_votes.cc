@@ -8,9 +8,9 @@
 namespace chimera {
 
 void Worker::start_vote(int step) {
-  // The ballot holds the gradient's norm, so all sums must have ended. And only
-  // one vote is open at a time: if no update waits for votes, the one of the
-  // step before is read here.
+  // All sums must have ended, because the ballot holds the gradient's norm.
+  // Only one vote may be open at a time: if no update waits for votes, the
+  // previous step's vote is read here.
   while (!open_sums_.empty()) finish_sum(open_sums_.front().id);
   if (open_vote_) read_vote();
   Ballot ballot = compute_.ballot(step, stretch_.training);
@@ -49,8 +49,8 @@ void Worker::settle_updates(int step) {
   const bool has_begun = next < stretch_.end;
   read_vote();
   const bool is_confirmed = compute_.confirms(vote_);
-  // Updates are settled first, so that a failure from here on finds those that
-  // the vote asked for.
+  // Settles updates before anything that may fail, so that a failure finds the
+  // updates that the vote asked for.
   for (const Action& action : program_->list()) {
     if (action.op != Op::kU) continue;
     if (!is_confirmed) redo_update(action, step);
@@ -66,7 +66,8 @@ void Worker::settle_updates(int step) {
 }
 
 void Worker::redo_update(const Action& action, int step) {
-  // Shards received so far belong to the update that is undone.
+  // Drops the shards received so far, which belong to the update that is
+  // undone.
   finish_gathers(
       [&](const OpenGather& gather) { return gather.stage == action.stage; });
   Versions& versions = this->versions(action.stage);
@@ -75,7 +76,7 @@ void Worker::redo_update(const Action& action, int step) {
     return compute_.update(
         {.stage = action.stage, .step = step, .vote = &vote_}, versions.newest);
   });
-  // Number 0 is the gather of the update that was undone.
+  // Gather number 1, because number 0 belongs to the update that was undone.
   gather_shards(action, step, /*number=*/1);
 }
 
@@ -84,8 +85,8 @@ void Worker::drop_forwards(int step) {
   const ActionList& list = program_->list();
   const auto verdict =
       list.begin() + static_cast<std::ptrdiff_t>(program_->verdict_position());
-  // A message that was posted but not yet taken by a forward would otherwise be
-  // taken by the second attempt, which uses the same ids.
+  // Takes messages that were posted but not used by a forward. The second
+  // attempt uses the same ids and would receive them otherwise.
   for (auto post = list.begin(); post != verdict; ++post) {
     if (post->op != Op::kRF) continue;
     const bool is_taken = std::any_of(post, verdict, [&](const Action& action) {
@@ -100,8 +101,8 @@ void Worker::drop_forwards(int step) {
   compute_.forget_forwards(step);
 }
 
-// Receives and drops a message. It will arrive, because it was sent before V
-// too.
+// Receives and drops a message. The message will arrive, because its sender
+// also sent it before V.
 void Worker::drop_message(const Action& post, int step) {
   const size_t sent = program_->index().activation(post.stage - 1, post.micro);
   (void)waiting(post, step, "an activation", [&] {

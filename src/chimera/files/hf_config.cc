@@ -96,11 +96,11 @@ class ConfigReader {
     if (is_llama()) {
       shape_.model.llama.variant = family.variant;
       shape_.embedding_dropout = shape_.hidden_dropout = 0;
-      shape_.attention_dropout = 0;  // the default of transformers
+      shape_.attention_dropout = 0;  // default value of transformers
     }
     if (is_bert()) {
       shape_.type_vocab = 2;
-      shape_.padding_id = 0;  // the default of transformers
+      shape_.padding_id = 0;  // default value of transformers
     }
   }
 

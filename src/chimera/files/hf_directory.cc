@@ -43,7 +43,7 @@ Diagnostic no_weights(const std::string& path) {
   return no_directory(path, "no model.safetensors");
 }
 
-// Collects mistakes, but only the first few: they all have the same cause.
+// Collects only the first few mistakes, because all of them have one cause.
 class ShardErrors {
  public:
   void add(const std::string& where, const std::string& tensor,

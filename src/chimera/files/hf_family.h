@@ -32,8 +32,8 @@ struct HfFamily {
   ModelKind kind;
   LlamaVariant variant;           // for Llama
   std::string_view model_type;    // in config.json
-  std::string_view architecture;  // in directories that are written
-  std::string_view prefix;        // of the base model's tensor names
+  std::string_view architecture;  // name in directories written here
+  std::string_view prefix;        // prefix of the base model's tensors
   std::array<HfSizeKey, 5> sizes;
   std::string_view ffn;
   std::string_view activation_key;

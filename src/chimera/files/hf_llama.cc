@@ -154,7 +154,8 @@ std::vector<HfLlamaMistake> HfLlamaReader::finish() {
   ModelShape& model = shape_.model;
   LlamaShape& llama = model.llama;
   std::vector<HfLlamaMistake> mistakes;
-  // Other variants have other defaults, on which no file relies.
+  // Sets the default of plain Llama only: the defaults of other variants
+  // differ, and no file relies on them.
   if (llama.variant == LlamaVariant::kLlama && llama.kv_heads == 0) {
     llama.kv_heads = model.heads;
   }

@@ -13,7 +13,7 @@
 
 namespace chimera {
 
-// A mistake that concerns the whole document.
+// A mistake about the document as a whole, without a line.
 struct HfLlamaMistake {
   const char* code;
   std::string found;
@@ -28,7 +28,7 @@ class HfLlamaReader {
       : json_(json), shape_(shape) {}
 
   // Reads the value of `key`. Returns false, with the value left in place, if
-  // the key is none of these.
+  // `key` is not one of the Llama family's.
   bool read(const std::string& key);
 
   // Fills in defaults. Returns missing keys and contradictions.

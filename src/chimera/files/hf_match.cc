@@ -87,7 +87,7 @@ class Matcher {
   const HfDirectory& directory_;
   std::span<const ExpectedTensor> expected_;
   const ModelShape& model_;
-  std::map<std::string_view, size_t> slots_;  // name -> index of expected_
+  std::map<std::string_view, size_t> slots_;  // name -> index in expected_
   std::map<std::string_view, StoredTensor> aliases_;
   std::vector<const StoredTensor*> extra_;
   std::set<std::string_view> absent_parts_;
@@ -169,12 +169,12 @@ void Matcher::settle_aliases() {
     const auto stored = aliases_.find(alias.name);
     const auto meaning = slots_.find(alias.meaning);
     if (stored == aliases_.end() || stored->second.info == nullptr) continue;
-    if (meaning == slots_.end()) continue;  // belongs to another kind of model
+    if (meaning == slots_.end()) continue;  // name of another kind of model
     settle(alias.name, matched_.tensors[meaning->second], stored->second);
   }
 }
 
-// Parts that may be missing and of which the directory has no tensor.
+// Optional parts of which the directory has no tensor at all.
 std::set<std::string_view> Matcher::absent_parts() const {
   std::set<std::string_view> absent;
   for (const ExpectedTensor& expected : expected_) {

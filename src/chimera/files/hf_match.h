@@ -34,14 +34,15 @@ struct ExpectedTensor {
 };
 
 struct MatchedTensors {
-  // [expected]: the stored tensor; info is nullptr for a fresh one.
+  // [expected]: the stored tensor; its info is nullptr for a tensor that is not
+  // stored and gets fresh values.
   std::vector<StoredTensor> tensors;
   std::vector<std::string> fresh;  // names of tensors that are not stored
 };
 
-// The stored tensor of each expected one, or all mistakes (about twenty are
-// listed). ENSURES: shapes are as expected and types are floating-point.
-// REQUIRES: expected names are unique.
+// Finds the stored tensor of each expected one, or returns all mistakes (about
+// twenty are listed). ENSURES: shapes are as expected and types are
+// floating-point. REQUIRES: expected names are unique.
 [[nodiscard]] Result<MatchedTensors> match_tensors(
     const HfDirectory& directory, std::span<const ExpectedTensor> expected);
 

@@ -131,8 +131,8 @@ Diagnostics write_hf_directory(const std::string& path, const HfShape& shape,
     if (!errors.empty()) return errors;
     fs::create_directories(target.parent_path());
     const TemporaryFolder outer(target);
-    // mkdtemp makes a private folder; this one inside it has the user's usual
-    // mode.
+    // Makes a folder inside mkdtemp's private one, so that it gets the user's
+    // usual mode.
     const std::string folder = outer.name() + "/model";
     fs::create_directory(folder);
     if (shape.model.layers > 0) {

@@ -45,7 +45,7 @@ enum class TensorType {
 [[nodiscard]] bool is_floating(TensorType type);
 [[nodiscard]] std::optional<TensorType> find_tensor_type(std::string_view name);
 
-// Bytes of a tensor; nullopt if the number exceeds size_t. REQUIRES: no
+// Number of bytes of a tensor; nullopt if it exceeds size_t. REQUIRES: no
 // dimension is negative.
 [[nodiscard]] std::optional<size_t> tensor_bytes(
     TensorType type, std::span<const std::int64_t> shape);

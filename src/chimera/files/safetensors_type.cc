@@ -11,7 +11,7 @@ struct TypeRow {
   size_t bytes;
 };
 
-// In the order of TensorType.
+// One row for each TensorType, in that order.
 constexpr auto kTypes = std::to_array<TypeRow>({{"F64", 8},
                                                 {"F32", 4},
                                                 {"F16", 2},

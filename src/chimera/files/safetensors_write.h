@@ -20,7 +20,8 @@ struct TensorView {
   std::vector<std::int64_t> shape;
   std::span<const std::byte> data = {};
   // Returns the data of a tensor that is not in memory, valid until the next
-  // call for any tensor; may be called several times. Empty: `data` is used.
+  // call for any tensor; may be called several times. Empty: the data is in
+  // `data`.
   std::function<std::span<const std::byte>()> load = {};
 
   // Bytes of the data, from type and shape.

@@ -45,8 +45,8 @@ at::Tensor explicit_attention(const Projections& by_head,
   return at::matmul(kept, for_each_query(by_head.value));
 }
 
-// The mask for the fused kernel, which takes a mask or the causal flag but not
-// both. Undefined if the causal flag alone is enough.
+// The mask for the fused kernel, which takes either a mask or the causal flag.
+// Undefined if the causal flag alone is enough.
 at::Tensor fused_mask(const Attention& options, const LayerContext& context) {
   const at::Tensor& sees = context.batch.sees;
   return sees.defined() && options.causal ? sees.tril() : sees;

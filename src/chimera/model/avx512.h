@@ -15,7 +15,7 @@ namespace chimera {
 
 constexpr std::int64_t kLanes = 16;  // float32 numbers of a register
 
-// The first `count` lanes, at most all.
+// A mask of the first `count` lanes, or of all lanes if `count` is larger.
 CHIMERA_AVX512 inline __mmask16 first_lanes(std::int64_t count) {
   if (count >= kLanes) return 0xffff;
   return static_cast<__mmask16>(count <= 0 ? 0 : (1U << count) - 1);

@@ -42,11 +42,11 @@ Rows rows_of(const at::Tensor& x, std::int64_t sample, std::int64_t head) {
 struct Sizes {
   std::int64_t tokens = 0;
   std::int64_t width = 0;    // of a head
-  std::int64_t sharing = 1;  // query heads per key head
+  std::int64_t sharing = 1;  // query heads that share a key head
   bool causal = false;
   float scale = 1;
 
-  // The keys that queries before `end` see.
+  // The number of keys that queries before `end` may see.
   [[nodiscard]] std::int64_t keys(std::int64_t end) const {
     return causal ? end : tokens;
   }
@@ -60,8 +60,8 @@ Sizes sizes_of(const at::Tensor& query, const at::Tensor& key, bool causal) {
           .scale = 1 / std::sqrt(static_cast<float>(query.size(3)))};
 }
 
-// Turns `count` scores into probabilities times their sum, which it returns
-// with the largest score; zeroes what follows up to `padded`.
+// Turns `count` scores into unnormalised probabilities and zeroes the rest up
+// to `padded`. Returns their sum and the largest score.
 struct RowStatistics {
   float most = 0;
   float sum = 0;
@@ -114,7 +114,8 @@ class ForwardHeads {
     pack_rows(values, {sizes_.tokens, padded_, sizes_.width}, values_.data());
   }
 
-  // Computes one query head. log_sums: [token]
+  // Computes one query head and stores the logarithm of each token's sum in
+  // log_sums.
   void run(const Rows& queries, const Rows& output, float* log_sums) {
     for (std::int64_t first = 0; first < sizes_.tokens; first += kBlock) {
       run_block(queries, output, log_sums, first);
@@ -149,14 +150,14 @@ class ForwardHeads {
   }
 
   Sizes sizes_;
-  std::int64_t padded_;  // tokens, up to whole registers
+  std::int64_t padded_;  // token count, rounded up to whole registers
   std::vector<std::uint32_t> keys_, values_;
   std::vector<float> scores_;
   std::vector<BFloat16> probabilities_;
   std::vector<float> mixed_;
 };
 
-// What the backward of a query head reads and writes.
+// The arrays that the backward of a query head reads and writes.
 struct HeadGradients {
   Rows queries, output, output_grad, query_grad;
   const float* log_sums = nullptr;  // [token]
@@ -237,8 +238,8 @@ class BackwardHeads {
     store_query_grads(head, first, rows);
   }
 
-  // Notes, for each query, the logarithm of its sum, and its output times the
-  // output's gradient.
+  // Stores, for each query, the logarithm of its sum and the product of its
+  // output with the output's gradient.
   CHIMERA_AVX512 void note_queries(const HeadGradients& head,
                                    std::int64_t first, std::int64_t rows) {
     for (std::int64_t row = 0; row < rows; ++row) {
@@ -331,7 +332,7 @@ at::Tensor empty_heads(const at::Tensor& like) {
       .transpose(1, 2);
 }
 
-// Calls visit(sample, key head) for all of them, by whole heads on each thread.
+// Calls visit(sample, key head) for each pair; a thread handles whole heads.
 template <class Heads, class Visit>
 void for_each_key_head(const at::Tensor& key, const Sizes& sizes,
                        const Visit& visit) {
@@ -401,7 +402,8 @@ class Bf16Attention : public torch::autograd::Function<Bf16Attention> {
     return {query_grad, key_grad, value_grad, {}};
   }
 
-  // Whether rows consist of whole pairs, and numbers of a row are side by side.
+  // True if rows consist of whole pairs and the numbers of a row are
+  // contiguous.
   static bool is_readable(const at::Tensor& x) {
     return x.stride(3) == 1 && x.stride(2) % 2 == 0;
   }

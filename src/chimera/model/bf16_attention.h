@@ -9,8 +9,9 @@
 
 namespace chimera {
 
-// Whether bf16_attention can compute this: bf16 on such a CPU, as many queries
-// as keys, heads of a multiple of 16 numbers.
+// True if bf16_attention can compute this input: bf16 on a CPU with
+// has_bf16_products(), as many queries as keys, head widths that are multiples
+// of 16.
 [[nodiscard]] bool can_use_bf16_attention(const Projections& by_head);
 
 // Computes the attention output (B, H, T, D) of a query (B, H, T, D), keys and

@@ -25,8 +25,8 @@ struct Block {
   __m512i line[16];
 };
 
-// Loads pairs from `pair` on of the rows from `first` on. What the matrix does
-// not have is 0.
+// Loads pairs of columns, from `pair` on, of the rows from `first` on. Places
+// outside of the matrix are 0.
 CHIMERA_AVX512 inline Block load_block(const Rows& rows, const RowSizes& sizes,
                                        std::int64_t first, std::int64_t pair) {
   const __mmask16 pairs = first_lanes(sizes.width / 2 - pair);
@@ -41,9 +41,9 @@ CHIMERA_AVX512 inline Block load_block(const Rows& rows, const RowSizes& sizes,
   return block;
 }
 
-// Exchanges rows and columns in registers: four steps that each double the
-// size of the squares which are in their places. Gathering the columns from
-// memory takes three times as long.
+// Transposes in registers: four steps, each of which doubles the size of the
+// squares that are in place. Gathering the columns from memory takes three
+// times as long.
 CHIMERA_AVX512 inline Block transposed(const Block& from) {
   Block pairs;
 #pragma GCC unroll 8
@@ -51,7 +51,7 @@ CHIMERA_AVX512 inline Block transposed(const Block& from) {
     pairs.line[i] = _mm512_unpacklo_epi32(from.line[i], from.line[i + 1]);
     pairs.line[i + 1] = _mm512_unpackhi_epi32(from.line[i], from.line[i + 1]);
   }
-  Block quads;  // line 4 i + j: of rows 4 i to 4 i + 3, columns j, j + 4, ...
+  Block quads;  // line 4i+j: rows 4i to 4i+3 of columns j, j+4, ...
 #pragma GCC unroll 4
   for (int i = 0; i < 16; i += 4) {
     const __m512i* two = pairs.line + i;
@@ -61,7 +61,7 @@ CHIMERA_AVX512 inline Block transposed(const Block& from) {
     quads.line[i + 3] = _mm512_unpackhi_epi64(two[1], two[3]);
   }
   Block to;
-  constexpr int kEven = 0x88, kOdd = 0xdd;  // which 128 bits of each
+  constexpr int kEven = 0x88, kOdd = 0xdd;  // 128-bit lanes to pick
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
     const __m512i* four = quads.line + i;
@@ -106,8 +106,8 @@ Rows rows_of(const at::Tensor& x) {
 }  // namespace
 
 bool has_bf16_products() {
-  // oneDNN computes the products and keeps to this variable; if it rules the
-  // instructions out, the products would fail.
+  // oneDNN computes the products and obeys this variable. If the variable rules
+  // the instructions out, the products would fail.
   const char* allowed = std::getenv("ONEDNN_MAX_CPU_ISA");
   if (allowed != nullptr) {
     const std::string_view isa = allowed;
@@ -178,8 +178,8 @@ bool add_bf16_product(const at::Tensor& sum, const at::Tensor& left,
   // A micro-batch of BERT may have no masked position, and oneDNN has no
   // product of depth 0.
   if (left.size(0) == 0) return true;
-  // The part of the result that is computed at once: it stays in a cache with
-  // its factors.
+  // Computes the result in tiles that stay in a cache together with their
+  // factors.
   constexpr std::int64_t kRows = 64, kColumns = 256;
   const std::int64_t rows = left.size(1), columns = right.size(1);
   const std::int64_t depth = (left.size(0) + kLanes - 1) / kLanes * kLanes;

@@ -11,12 +11,12 @@
 
 namespace chimera {
 
-// Whether this CPU has the instructions, and oneDNN, which computes products,
-// may use them (ONEDNN_MAX_CPU_ISA). Everything below needs them.
+// True if this CPU has the instructions and oneDNN, which computes products,
+// may use them (ONEDNN_MAX_CPU_ISA). Everything below needs both.
 [[nodiscard]] bool has_bf16_products();
 
-// The rows of a matrix. REQUIRES: an even stride, numbers of a row side by
-// side.
+// The rows of a matrix. REQUIRES: the stride is even, and the numbers of a row
+// are contiguous.
 struct Rows {
   at::BFloat16* data = nullptr;
   std::int64_t stride = 0;
@@ -26,9 +26,9 @@ struct Rows {
   }
 };
 
-// What is packed or transposed: `count` rows of `width` numbers, followed by
-// zeros up to `padded` rows. REQUIRES: `padded` is a multiple of 16 (of 2 for
-// pack_rows), `width` is even (a multiple of 16 for pack_rows).
+// Sizes of a matrix to pack or transpose: `count` rows of `width` numbers,
+// followed by zeros up to `padded` rows. REQUIRES: `padded` is a multiple of 16
+// (of 2 for pack_rows), `width` is even (a multiple of 16 for pack_rows).
 struct RowSizes {
   std::int64_t count = 0;
   std::int64_t padded = 0;
@@ -44,17 +44,19 @@ void transpose(const Rows& rows, const RowSizes& sizes, at::BFloat16* to);
 
 struct Product {
   std::int64_t rows = 0, columns = 0, depth = 0;
-  // Numbers between the rows of the factors (pairs if packed) and the result.
+  // Distance between rows: of the left factor, of the right factor (in pairs if
+  // packed) and of the result.
   std::int64_t left_stride = 0, right_stride = 0, result_stride = 0;
   bool adds = false;  // to the result
 };
 
-// Computes left (rows, depth) times right, packed: (depth / 2, columns).
+// Computes left (rows, depth) times a packed right factor (depth / 2, columns).
 void multiply(const Product& product, const at::BFloat16* left,
               const std::uint32_t* right, float* result);
 
-// Adds the transpose of `left` (k, m) times `right` (k, n) to `sum` (m, n),
-// unless it cannot, and then returns false.
+// Adds the transpose of `left` (k, m) times `right` (k, n) to `sum` (m, n).
+// Returns false, with `sum` unchanged, if the kernels do not support these
+// tensors.
 [[nodiscard]] bool add_bf16_product(const at::Tensor& sum,
                                     const at::Tensor& left,
                                     const at::Tensor& right);

@@ -10,10 +10,10 @@
 
 namespace chimera {
 
-// Hugging Face's names, without ".weight".
+// Hugging Face's parameter names, without ".weight".
 struct CausalNames {
   std::string tokens;
-  std::string positions;  // empty: the model learns no positions
+  std::string positions;  // empty: no learned positions
   std::string last_norm;
 };
 

@@ -50,7 +50,7 @@ CHIMERA_AVX512 void weighted_softmax(const at::BFloat16* row,
   }
 }
 
-// Whether the kernels above can run.
+// True if the AVX-512 kernels above can process these logits.
 bool has_kernels(const at::Tensor& logits) {
   static const bool kHasProducts = has_bf16_products();
   return kHasProducts && logits.is_cpu() && logits.is_contiguous();
@@ -70,10 +70,10 @@ void fill_log_sums_by_rows(const at::Tensor& logits,
                    });
 }
 
-// What the backward reads.
+// Tensors saved for the backward.
 struct Saved {
   at::Tensor logits;    // (N, classes)
-  at::Tensor places;    // (N, 1): targets, 0 where they do not count
+  at::Tensor places;    // (N, 1): targets; 0 where ignored
   at::Tensor weights;   // (N, 1)
   at::Tensor log_sums;  // (N, 1)
 };

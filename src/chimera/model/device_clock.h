@@ -14,7 +14,7 @@ namespace chimera {
 // time by the host's clock is known.
 class DeviceClock {
  public:
-  // Waits for the stream.
+  // Waits for the stream, to read the host's clock at a known mark.
   explicit DeviceClock(const c10::Stream& stream)
       : stream_(stream), epoch_(std::make_shared<Epoch>(record())) {
     epoch_->event.synchronize();
@@ -59,7 +59,7 @@ class DeviceClock {
   std::shared_ptr<Epoch> epoch_;
 };
 
-// Counts the memory of a device, which one rank has for itself.
+// Measures the memory of a device that only one rank uses.
 class DeviceMemory {
  public:
   explicit DeviceMemory(at::Device device) : device_(device) {

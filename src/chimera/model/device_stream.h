@@ -15,20 +15,20 @@
 
 namespace chimera {
 
-// The stream that this thread's operators on `device` go to.
+// The stream to which this thread's operators on `device` are queued.
 [[nodiscard]] inline c10::Stream current_stream(at::Device device) {
   return c10::impl::VirtualGuardImpl(device.type()).getStream(device);
 }
 
-// A stream besides the current one.
+// A stream other than the current one.
 [[nodiscard]] inline c10::Stream another_stream(at::Device device) {
   return c10::impl::VirtualGuardImpl(device.type())
       .getStreamFromGlobalPool(device);
 }
 
-// Makes `device` this thread's, with a stream of its own for all that follows.
-// The default stream is left to copies between devices, which would otherwise
-// queue behind a rank's computations. Does nothing for the CPU.
+// Makes `device` this thread's current device, with a separate stream for all
+// later work. The default stream is left to copies between devices, which would
+// otherwise queue behind a rank's computations. Does nothing for the CPU.
 inline void compute_on(at::Device device) {
   if (device.is_cpu()) return;
   const c10::impl::VirtualGuardImpl guard(device.type());
@@ -36,7 +36,7 @@ inline void compute_on(at::Device device) {
   guard.exchangeStream(another_stream(device));
 }
 
-// The end of what `stream` has queued so far.
+// An event at the end of what `stream` has queued so far.
 [[nodiscard]] inline std::shared_ptr<c10::Event> end_of(
     const c10::Stream& stream) {
   auto event = std::make_shared<c10::Event>(stream.device_type());
@@ -59,7 +59,7 @@ class LentTensors {
     returned_.push_back({std::move(tensor), std::move(last_read)});
   }
 
-  // Frees what has come back.
+  // Frees the tensors that other ranks have given back.
   void free_returned() {
     std::vector<Returned> returned;
     {

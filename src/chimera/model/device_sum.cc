@@ -24,7 +24,7 @@ void DeviceSum::run(CollectiveId::Kind kind,
   std::vector<DeviceSum*> sums;
   for (const NumberBuffer& member : members) {
     auto& sum = dynamic_cast<DeviceSum&>(*member.device);
-    sum.wait_for(sum);  // for the rank that has made the numbers
+    sum.wait_for(sum);  // its rank's stream made the numbers
     sums.push_back(&sum);
   }
   if (kind == CollectiveId::Kind::kAllGather) {
@@ -76,7 +76,8 @@ void DeviceSum::all_reduce(std::span<DeviceSum* const> members,
     part(member.flat_, mine).copy_(part(members[0]->flat_, mine), true);
     member.note_end();
   }
-  // The first member's numbers stay until all others have read them.
+  // The first member may overwrite its numbers only when all others have read
+  // them.
   DeviceSum& first = *members[0];
   const c10::StreamGuard guard(first.stream_);
   for (int index = 1; index < count; ++index) first.wait_for(*members[index]);

@@ -17,8 +17,8 @@ namespace chimera {
 // One rank's contribution to one collective.
 class DeviceSum final : public DeviceNumbers {
  public:
-  // Takes `flat` as the current stream of its device leaves it, and works on
-  // `stream`. The numbers must be left alone until finish().
+  // Uses the numbers of `flat` as they are at the end of the current stream,
+  // and works on `stream`. The caller must not touch them until finish().
   DeviceSum(const at::Tensor& flat, const c10::Stream& stream)
       : flat_(flat),
         compute_(current_stream(flat.device())),
@@ -41,8 +41,8 @@ class DeviceSum final : public DeviceNumbers {
   at::Tensor flat_;
   c10::Stream compute_;              // of the rank
   c10::Stream stream_;               // of the collective
-  std::shared_ptr<c10::Event> end_;  // of what is queued so far
-  // Between processes: the copy in pinned memory.
+  std::shared_ptr<c10::Event> end_;  // end of the work queued so far
+  // For collectives between processes: the copy in pinned memory.
   TensorCopies copies_;
   at::Tensor host_;
 };

@@ -12,7 +12,7 @@ namespace chimera {
 
 struct Dropout {
   double rate = 0;  // in [0, 1)
-  int site = 0;     // which dropout of the layer
+  int site = 0;     // index among the layer's dropouts
 };
 
 // Applies dropout to x (B, ...). Returns x itself at rate 0 or outside of

@@ -8,10 +8,11 @@
 namespace chimera {
 
 struct Formats {
-  // Weights, gradients, sums, norms of gradients, optimizer states.
+  // Format of weights, gradients, sums, gradient norms and optimizer states.
   at::ScalarType numbers = at::kFloat;
-  // Activations and their gradients, and the weights that matrix products read.
-  // If it differs from `numbers`, those weights exist twice.
+  // Format of activations, their gradients, and the weights that matrix
+  // products read. If it differs from `numbers`, those weights exist in both
+  // formats.
   at::ScalarType products = at::kFloat;
 
   bool operator==(const Formats&) const = default;

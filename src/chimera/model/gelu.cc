@@ -57,7 +57,7 @@ CHIMERA_AVX512 void run_backward(const BFloat16* from, const BFloat16* grad,
   }
 }
 
-// Numbers that one task computes, whole registers of them.
+// Elements per task, a multiple of a register's size.
 constexpr std::int64_t kGrain = 1 << 14;
 
 class Bf16Gelu : public torch::autograd::Function<Bf16Gelu> {

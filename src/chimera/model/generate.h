@@ -13,7 +13,7 @@ namespace chimera {
 // by the temperature, then only the top_k largest are kept, then the fewest
 // whose probabilities reach top_p.
 struct TokenChoice {
-  double temperature = 0.8;  // 0: always the most probable one
+  double temperature = 0.8;  // 0: take the most probable one
   int top_k = 0;             // 0 = all
   double top_p = 1;          // in (0, 1]
   std::uint64_t seed = 0;

@@ -55,7 +55,8 @@ class Gpt2Block : public TransformerLayer {
   static std::vector<ParameterSpec> list(const ModelShape& shape, int index) {
     const std::string name = "transformer.h." + std::to_string(index);
     const std::int64_t hidden = shape.hidden, ffn = shape.ffn;
-    // The 2 L projections that add to the residual stream start smaller.
+    // The 2 L projections that add to the residual stream start with smaller
+    // weights.
     const double residual_std =
         ParameterList::kStd / std::sqrt(2.0 * shape.layers);
     constexpr WeightLayout kLayout = WeightLayout::kInOut;

@@ -22,8 +22,8 @@ void HeldStages::make_tied_block(const std::vector<int>& stages) {
     std::vector<ParameterSpec> specs =
         tied_parameters(layers_of(options_.model, options_.cut, stage));
     if (specs.empty()) continue;
-    // One block serves both ends of the model. A rank that holds both updates
-    // it with the first of them.
+    // A single block serves both ends of the model. A rank that holds both ends
+    // updates the block with the first of them.
     const Sharing sharing = sharing_of({0, options_.schedule.stages() - 1});
     tied_ =
         std::make_unique<ParameterBlock>(std::move(specs), options_.formats,
@@ -64,7 +64,7 @@ Sharing HeldStages::sharing_of(const std::vector<int>& stages, int lost) const {
     for (const int stage : stages) group.members.push_back({pipe, stage});
   }
   std::vector<int> ranks = member_ranks(options_.schedule, group);
-  // When a rank is lost, the others divide what it would have saved.
+  // Removes a lost rank, so that the others divide its share of the save.
   std::erase(ranks, lost);
   const auto mine = std::find(ranks.begin(), ranks.end(), rank_);
   return {.index = static_cast<int>(mine - ranks.begin()),

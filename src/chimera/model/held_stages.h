@@ -37,7 +37,7 @@ class HeldStages {
 
   // Prepares the gradients of `stage`. REQUIRES: called before each backward.
   void begin_gradients(int stage);
-  // The block whose gradient the members of `group` sum.
+  // The block whose gradient is summed by `group`.
   [[nodiscard]] ParameterBlock& block_of(const SumGroup& group);
   // Returns the squared norms of this rank's shards of all gradients, as
   // ParameterBlock::squared_norm().
@@ -52,7 +52,7 @@ class HeldStages {
   // `newest` holds the stage's updated weights.
   [[nodiscard]] NumberBuffer updated_shards(const SumGroup& group, int stage,
                                             const TorchWeights& newest) const;
-  // Called when those shards have arrived.
+  // Called when the shards of updated_shards() have arrived.
   void take_shards(const SumGroup& group, int stage,
                    const TorchWeights& newest) const;
 

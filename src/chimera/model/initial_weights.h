@@ -10,8 +10,8 @@
 
 namespace chimera {
 
-// Makes a plain tensor on the CPU. ENSURES: float32 values are the float64
-// values, rounded.
+// Makes a parameter's initial values as a tensor on the CPU. ENSURES: float32
+// values are the float64 values, rounded.
 [[nodiscard]] at::Tensor init_parameter(const ParameterSpec& spec,
                                         std::int64_t seed,
                                         at::ScalarType dtype);

@@ -73,7 +73,7 @@ double sum_of_squares_of(const T* numbers, std::int64_t count) {
         for (std::int64_t block = first; block < end; ++block) {
           const std::int64_t from = block * kBlock;
           const std::int64_t to = std::min(count, from + kBlock);
-          double sums[kShardGrain] = {};  // one vector register or two
+          double sums[kShardGrain] = {};  // fits one or two vector registers
           for (std::int64_t i = from; i < to; i += kShardGrain) {
             for (std::size_t lane = 0; lane < kShardGrain; ++lane) {
               const double number = numbers[i + lane];

@@ -24,8 +24,8 @@
 
 namespace chimera {
 
-// Tables that layers make on the CPU, each copied once to the device of a
-// stage.
+// Constant tables that layers make on the CPU (such as rotary angles), each
+// copied once to the device of a stage.
 class DeviceTables {
  public:
   explicit DeviceTables(at::Device device) : device_(device) {}
@@ -38,13 +38,13 @@ class DeviceTables {
 
  private:
   at::Device device_;
-  // Keyed by the host's tensor, which its layer keeps alive.
+  // Keyed by the table's tensor on the host, which its layer keeps alive.
   std::map<const at::TensorImpl*, at::Tensor> copies_;
 };
 
 // Everything a forward depends on besides its input and weights.
 struct LayerContext {
-  const TensorBatch& batch;  // read in the forward only
+  const TensorBatch& batch;  // read in forwards only
   std::int64_t seed = 0;
   std::int64_t step = 0;
   bool training = true;  // false: no dropout
@@ -52,10 +52,11 @@ struct LayerContext {
   // backward. Null: weight gradients are computed in the backward.
   WeightGradQueue* deferred = nullptr;
   int layer = 0;  // index in the list of layers; keys dropout
-  // Null: the CPU's tables.
+  // Tables on the stage's device; null: on the CPU.
   DeviceTables* tables = nullptr;
-  // Set in generation: attention also sees the tokens in here, and the last
-  // layer returns the logits (B, vocab) of the last token instead of a loss.
+  // Set in generation: attention also sees the tokens in the cache, and the
+  // last layer returns the logits (B, vocab) of the last token instead of a
+  // loss.
   KvCache* cache = nullptr;
 };
 
@@ -85,8 +86,8 @@ class Layer {
   // True if the layer uses context.deferred, so that W has work to do.
   [[nodiscard]] virtual bool splits_backward() const { return true; }
 
-  // The only tensors that forward accepts as weights. Empty: it accepts any
-  // tensors of the right shapes.
+  // Tensors owned by the layer, the only ones that its forward accepts as
+  // weights. Empty: forward accepts any tensors of the right shapes.
   [[nodiscard]] virtual std::vector<at::Tensor> own_weights() const {
     return {};
   }

@@ -16,7 +16,7 @@ namespace chimera {
 // Dropout probabilities of the three places that have dropout.
 struct DropoutRates {
   double embedding = 0;
-  double hidden = 0;     // what is added to the residual stream
+  double hidden = 0;     // before additions to the residual stream
   double attention = 0;  // attention probabilities
 
   bool operator==(const DropoutRates&) const = default;

@@ -31,10 +31,10 @@ using ModuleForward = std::function<at::Tensor(
     torch::nn::Module& module, const at::Tensor& x, const LayerContext&)>;
 
 struct ModuleOptions {
-  std::string name;  // prefix of its parameters' names
+  std::string name;  // prefix of the parameters' names
   std::shared_ptr<torch::nn::Module> module;
   ModuleForward forward;
-  double forward_flops = 1;  // of one sample, relative to the other layers
+  double forward_flops = 1;  // per sample, relative to other layers
 };
 
 [[nodiscard]] std::unique_ptr<Layer> make_module_layer(ModuleOptions options);

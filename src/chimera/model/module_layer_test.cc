@@ -27,7 +27,7 @@ struct Scale : torch::nn::Cloneable<Scale> {
 TEST(ModuleLayer, RunsAModuleWithItsOwnWeightsOnly) {
   const auto module = std::make_shared<Scale>();
   const auto layer = make_module_layer("scale", module);
-  ASSERT_EQ(layer->parameters().size(), 1);  // the frozen one is not listed
+  ASSERT_EQ(layer->parameters().size(), 1);  // frozen one is not listed
   EXPECT_EQ(layer->parameters()[0].name, "scale.factor");
   EXPECT_EQ(layer->parameters()[0].shape, (std::vector<std::int64_t>{2, 1}));
   EXPECT_FALSE(layer->splits_backward());

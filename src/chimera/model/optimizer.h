@@ -10,7 +10,8 @@
 
 namespace chimera {
 
-// A contiguous range of a stage's weights, all 1-D and of one length.
+// A contiguous range of a stage's weights with its gradient and states, all 1-D
+// and of one length.
 struct OptimizerSlice {
   at::Tensor weights;
   at::Tensor gradient;

@@ -38,7 +38,8 @@ NumberBuffer buffer_of(const at::Tensor& flat) {
                                                     : NumberType::kFloat32};
 }
 
-// For a checkpoint: numbers of a device are copied to the host.
+// Makes room for host copies of a device's numbers, for a checkpoint; null on
+// the CPU.
 std::shared_ptr<TensorCopies> copies_of(const at::Tensor& numbers) {
   return numbers.is_cpu() ? nullptr : std::make_shared<TensorCopies>();
 }
@@ -128,7 +129,7 @@ BlockValues ParameterBlock::values_in(
                  .detach()
                  .requires_grad_(true);
     }
-    // Autograd adds to a gradient that exists, in place. So all versions of the
+    // Autograd adds in place to a gradient that exists. So all versions of the
     // weights add to the one flat gradient.
     leaf.mutable_grad() = gradient_views_[i];
     values.masters.push_back(place);
@@ -179,8 +180,8 @@ void ParameterBlock::update(const Update& update, const BlockValues& values) {
   const at::NoGradGuard no_grad;
   const auto size = static_cast<std::size_t>(size_);
   const Shard mine = range_to_update(update.own_shard_only);
-  // The first update tells whether this rank keeps states for all numbers or
-  // for its shard alone.
+  // The first update decides whether this rank keeps states for all numbers or
+  // only for its shard.
   if (states_.empty()) {
     state_range_ = mine;
     const std::size_t count = update.optimizer.state_names().size();
@@ -197,7 +198,8 @@ void ParameterBlock::update(const Update& update, const BlockValues& values) {
   update_range(update, values, {mine.begin, std::min(mine.end, middle)}, true);
   update_range(update, values, {std::max(mine.begin, middle), mine.end}, false);
   ++updates_;
-  // The update zeroed the gradient of its range, unless it can be undone.
+  // The update has zeroed the gradient of its range, unless it can be undone.
+  // Whatever it left must be zeroed before the next use.
   const bool all_mine = mine.begin == 0 && mine.end == size;
   is_used_up_ = update.can_be_undone || (!all_mine && !has_only_shard_);
 }
@@ -224,7 +226,7 @@ void ParameterBlock::undo_update(const BlockValues& values) {
   is_used_up_ = false;
 }
 
-// Works in chunks, so that a chunk's weights are rounded and its gradient is
+// Updates in chunks, so that a chunk's weights are rounded and its gradient is
 // zeroed while both are still in cache.
 void ParameterBlock::update_range(const Update& update,
                                   const BlockValues& values, const Shard& range,
@@ -269,7 +271,7 @@ void ParameterBlock::update_chunk(const Update& update,
 void ParameterBlock::restore(const RestoredState& saved,
                              const Optimizer& optimizer, bool own_shard_only) {
   updates_ = saved.updates;
-  if (updates_ == 0) return;  // the first update makes the states
+  if (updates_ == 0) return;  // states are made by the first update
   state_range_ = range_to_update(own_shard_only);
   const auto begin = static_cast<std::int64_t>(state_range_.begin);
   const auto length =
@@ -279,7 +281,8 @@ void ParameterBlock::restore(const RestoredState& saved,
     for (std::size_t i = 0; i < specs_.size(); ++i) {
       view(whole, i).copy_(saved.read(kind, specs_[i]));
     }
-    // A checkpoint has the states of whole parameters, whoever has saved them.
+    // A checkpoint returns states of whole parameters, whichever ranks saved
+    // them.
     states_.push_back(length == size_ ? whole
                                       : whole.narrow(0, begin, length).clone());
   }
@@ -308,7 +311,7 @@ std::int64_t ParameterBlock::bytes_to_save(const SavedKinds& kinds,
                                            const Sharing& sharing) const {
   const Shard mine = range_to_update(kinds.own_shard_only);
   std::int64_t whole = 0;
-  std::int64_t in_range = 0;  // without the gaps between parameters
+  std::int64_t in_range = 0;  // excludes gaps between parameters
   for (std::size_t i = 0; i < specs_.size(); ++i) {
     if (is_saved_by(sharing, i)) whole += numel(specs_[i]);
     const auto begin =
@@ -326,7 +329,7 @@ bool ParameterBlock::is_saved_by(const Sharing& sharing,
                                  std::size_t parameter) const {
   const Shard shard =
       shard_of(static_cast<std::size_t>(size_), sharing.index, sharing.holders);
-  // A parameter may reach over several shards, but it starts in one.
+  // A parameter may span several shards, but it starts in exactly one.
   const auto offset = static_cast<std::size_t>(offsets_[parameter]);
   return offset >= shard.begin && offset < shard.end;
 }

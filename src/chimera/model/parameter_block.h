@@ -21,8 +21,9 @@
 
 namespace chimera {
 
-// The numbers of a block: what is trained, and a copy in the format of matrix
-// products, which every update renews. Undefined if the formats are the same.
+// The numbers of a block: the trained values, and a copy in the format of
+// matrix products, which every update renews. The copy is undefined if the
+// formats are the same.
 struct BlockNumbers {
   at::Tensor flat;     // (size)
   at::Tensor rounded;  // (size)
@@ -91,7 +92,7 @@ class ParameterBlock {
     std::int64_t step = 0;
     double gradient_scale = 1;
     bool own_shard_only = false;
-    // Keeps the gradient and a copy of everything that changes, for
+    // True: keeps the gradient and a copy of everything that changes, for
     // undo_update.
     bool can_be_undone = false;
   };
@@ -139,7 +140,7 @@ class ParameterBlock {
   [[nodiscard]] Shard own_shard() const;
   [[nodiscard]] Shard range_to_update(bool own_shard_only) const;
   void make_room_to_undo();
-  // Whether `sharing`'s holder saves a whole parameter.
+  // True if the holder described by `sharing` saves this whole parameter.
   [[nodiscard]] bool is_saved_by(const Sharing& sharing,
                                  std::size_t parameter) const;
   [[nodiscard]] std::vector<StatePiece> whole_pieces(
@@ -149,22 +150,22 @@ class ParameterBlock {
       const std::string& kind, const at::Tensor& state) const;
 
   std::vector<ParameterSpec> specs_;
-  bool rounds_ = false;  // there is a rounded copy
+  bool rounds_ = false;  // a rounded copy exists
   at::ScalarType rounded_type_;
   Sharing sharing_;
   std::vector<std::int64_t> offsets_;  // [parameter]
-  std::int64_t decaying_ = 0;          // numbers before this index decay
+  std::int64_t decaying_ = 0;          // index at which the decaying ones end
   std::int64_t size_ = 0;
-  std::optional<c10::Stream> sum_stream_;  // of collectives, on a device
+  std::optional<c10::Stream> sum_stream_;  // stream of a device's collectives
   at::Tensor gradient_;                    // (size)
   std::vector<at::Tensor> gradient_views_;
   bool is_used_up_ = false;      // the gradient must be zeroed before use
   bool has_only_shard_ = false;  // the gradient is zero outside the shard
   std::int64_t updates_ = 0;
   Shard state_range_;               // the range that states_ cover
-  std::vector<at::Tensor> states_;  // made at the first update
-  // What the last update that can be undone has overwritten in state_range_:
-  // the values, then each of states_. Empty if there was none.
+  std::vector<at::Tensor> states_;  // empty until the first update
+  // The overwritten numbers of state_range_, kept for undo_update: the values,
+  // then each of states_. Empty if the last update cannot be undone.
   std::vector<at::Tensor> before_;
 };
 

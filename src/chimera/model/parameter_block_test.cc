@@ -171,7 +171,7 @@ TEST(ParameterBlock, AnUpdateCanBeUndone) {
     EXPECT_EQ(block.updates(), 1);
     block.undo_update(values);
     EXPECT_EQ(block.updates(), 0);
-    EXPECT_TRUE(state().empty());  // as before the first update
+    EXPECT_TRUE(state().empty());  // empty, as before any update
     for (std::size_t i = 0; i < specs().size(); ++i) {
       EXPECT_TRUE(at::equal(values.leaves[i].detach(), numbered(specs()[i])));
     }
@@ -191,8 +191,8 @@ TEST(ParameterBlock, AnUpdateCanBeUndone) {
   }
 }
 
-// Layers get rounded weights where products read them, and gradients of these
-// are added up in float32.
+// Layers get rounded weights where matrix products read them; gradients of the
+// rounded weights are added up in float32.
 TEST(ParameterBlock, EveryChangeRenewsTheRoundedCopy) {
   std::vector<ParameterSpec> rounded = specs();
   for (const std::size_t i : {1, 3}) rounded[i].in_products = true;
@@ -222,7 +222,7 @@ TEST(ParameterBlock, EveryChangeRenewsTheRoundedCopy) {
     EXPECT_FALSE(at::equal(values.leaves[3].detach(), before));
     block.undo_update(values);
     EXPECT_TRUE(at::equal(values.leaves[3].detach(), before));
-    // The other holder's shard arrives.
+    // Plays the arrival of the other holder's shard.
     values.numbers.flat.add_(1);
     EXPECT_FALSE(is_fresh());
     block.round_other_shards(values);

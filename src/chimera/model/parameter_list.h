@@ -38,7 +38,7 @@ class ParameterList {
                 .decays = true,
                 .in_products = true});
   }
-  // Adds what is added to a matrix product.
+  // Adds a bias: the vector that is added to a matrix product.
   ParameterList& bias(const std::string& name, std::int64_t width) {
     return add({.name = name,
                 .shape = {width},

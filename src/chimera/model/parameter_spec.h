@@ -17,9 +17,10 @@ struct ParameterSpec {
   Init init = Init::kNormal;
   double std = 0;       // for kNormal
   bool decays = false;  // false for biases, norms and embeddings
-  bool tied = false;    // another layer lists this parameter too
-  // Matrix products (or look-ups) read it: in bf16 runs the layer gets it
-  // rounded. Others, such as the weights of norms, stay as they are.
+  bool tied = false;    // another layer lists it too
+  // True if matrix products (or look-ups) read the parameter: in bf16 runs the
+  // layer gets it rounded. Other parameters, such as the weights of norms, are
+  // never rounded.
   bool in_products = false;
 
   bool operator==(const ParameterSpec&) const = default;

@@ -28,7 +28,7 @@ class ReceiveBuffers {
   [[nodiscard]] std::size_t size() const { return buffers_.size(); }
 
  private:
-  std::vector<at::Tensor> buffers_;  // as many as were ever in use at once
+  std::vector<at::Tensor> buffers_;  // most ever in use at once
 };
 
 }  // namespace chimera

@@ -39,7 +39,7 @@ at::Tensor frequencies_of(const LlamaShape& shape) {
   return frequencies;
 }
 
-// Turns every pair by a quarter. Element i of the first half and element i of
+// Turns every pair by 90 degrees. Element i of the first half and element i of
 // the second half form a pair.
 at::Tensor turned_quarter(const at::Tensor& x) {
   const std::vector<at::Tensor> halves = x.chunk(2, -1);
@@ -65,7 +65,7 @@ RotaryTable rows_at(const RotaryTable& table, const at::Tensor& positions) {
 
 at::Tensor rotate(const at::Tensor& x, const RotaryTable& table,
                   std::int64_t first) {
-  // bf16 would round the angles, too.
+  // Rotates in float32, because bf16 would round the angles too.
   const at::ScalarType type = x.scalar_type() == at::kBFloat16
                                   ? at::ScalarType(at::kFloat)
                                   : x.scalar_type();

@@ -106,7 +106,8 @@ class SplitLinear : public torch::autograd::Function<SplitLinear> {
                   bias = saved[2], grad = grads[0], layout = wiring.layout] {
                    add_weight_grads(x, {weight, bias, layout}, grad);
                  });
-    // Autograd gets no gradient of the weights: the work above adds it.
+    // Returns no gradient of the weights to autograd, because the work above
+    // adds it.
     return {grad_x, {}, {}, {}};
   }
 

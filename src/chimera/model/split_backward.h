@@ -26,8 +26,8 @@ struct LinearWeights {
   WeightLayout layout = WeightLayout::kOutIn;
 };
 
-// Maps x (..., in) to (..., out). If `deferred` is set, it receives the work
-// for the weight gradients.
+// Maps x (..., in) to (..., out). If `deferred` is set, the work for the weight
+// gradients is queued there instead of done in the backward.
 [[nodiscard]] at::Tensor split_linear(const at::Tensor& x,
                                       const LinearWeights& weights,
                                       WeightGradQueue* deferred);

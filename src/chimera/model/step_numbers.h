@@ -11,7 +11,7 @@
 
 namespace chimera {
 
-// What the forwards of one step leave for its vote.
+// Losses and output checks of one step's forwards, kept for the step's vote.
 class StepNumbers {
  public:
   // Adds share * loss to the step's loss.
@@ -26,7 +26,7 @@ class StepNumbers {
  private:
   struct Number {
     at::Tensor value;   // of no dimension
-    double factor = 0;  // the loss's share, or the output's place
+    double factor = 0;  // share of a loss, or place of an output
   };
 
   std::vector<Number> losses_;

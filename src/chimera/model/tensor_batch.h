@@ -13,7 +13,7 @@ namespace chimera {
 struct TensorBatch {
   at::Tensor inputs;         // (B, T); int64 like all except `sees`
   at::Tensor targets;        // (B, T)
-  at::Tensor host_targets;   // the same in host memory
+  at::Tensor host_targets;   // copy of the targets in host memory
   at::Tensor token_types;    // (B, T); undefined unless BERT
   at::Tensor next_sentence;  // (B); undefined unless BERT
   at::Tensor positions;      // (B, T); undefined: 0 .. T - 1

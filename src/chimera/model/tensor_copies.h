@@ -30,8 +30,8 @@ class TensorCopies final : public HostCopy {
   std::shared_ptr<c10::Event> end_;  // of the last copy
 };
 
-// The same numbers in host memory. Waits once for the device that they are on;
-// tensors of the CPU are returned as they are.
+// Copies tensors to host memory and waits once for their device. Tensors of the
+// CPU are returned as they are.
 [[nodiscard]] inline std::vector<at::Tensor> to_host(
     const std::vector<at::Tensor>& tensors) {
   if (tensors.empty() || tensors[0].is_cpu()) return tensors;

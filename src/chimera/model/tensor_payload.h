@@ -36,7 +36,8 @@ class TensorPayload final : public Payload {
     return {static_cast<std::byte*>(tensor.data_ptr()), tensor.nbytes()};
   }
 
-  // On a device: copies the tensor, which is then no longer needed.
+  // Starts the copy to host memory if the tensor is on a device; the tensor
+  // itself is then no longer needed.
   void stage() override {
     if (tensor_.is_cpu()) return;
     staged_ = std::make_unique<TensorCopies>();

@@ -51,7 +51,7 @@ class TorchCompute final : public StageCompute {
     return stages_->state(order);
   }
   std::int64_t state_bytes(int stage) const override {
-    if (!device_.is_cpu()) return 0;  // state() has copies already
+    if (!device_.is_cpu()) return 0;  // state() copies on devices
     return stages_->state_bytes(stage, is_double_buffered() ? 2 : 1);
   }
   std::int64_t updates() const override { return stages_->updates(); }
@@ -115,7 +115,7 @@ class TorchCompute final : public StageCompute {
     return work.training ? options_.schedule.parts : 1;
   }
 
-  // Number of layers that an R runs again, from the stage's first.
+  // Number of layers, counted from the stage's first, that an R runs again.
   [[nodiscard]] int recomputed_layers(int stage) {
     const int all = stages_->at(stage).num_layers();
     const int some = options_.schedule.recomputed_layers;
@@ -141,7 +141,7 @@ class TorchCompute final : public StageCompute {
             const BlockValues& values) const;
 
   std::shared_ptr<MemoryMeter> meter_ = std::make_shared<MemoryMeter>();
-  MeterScope scope_{meter_};  // of this rank's thread
+  MeterScope scope_{meter_};  // charges this rank's thread
   const TorchComputeOptions options_;
   int rank_;
   at::Device device_;
@@ -149,7 +149,7 @@ class TorchCompute final : public StageCompute {
   MicroIndex index_;
   std::optional<HeldStages> stages_;
   std::map<int, const TorchWeights*> newest_;  // by stage; not owned
-  std::vector<bool> is_split_;                 // [gradient]: I and W
+  std::vector<bool> is_split_;                 // [gradient]: split into I, W
   bool updates_each_micro_ = false;            // PipeDream
   bool is_asynchronous_ = false;
   bool vote_gates_update_ = false;
@@ -162,7 +162,7 @@ class TorchCompute final : public StageCompute {
   TimeMarkPtr work_start_;
   Numbers training_numbers_;
   Numbers evaluation_numbers_;
-  std::vector<at::Tensor> squared_norms_;  // of updates since the last vote
+  std::vector<at::Tensor> squared_norms_;  // one per update since the last vote
 };
 
 TorchCompute::TorchCompute(const TorchComputeOptions& options, int rank)
@@ -180,8 +180,8 @@ TorchCompute::TorchCompute(const TorchComputeOptions& options, int rank)
     memory_.emplace(device_);
     clock_.emplace(current_stream(device_));
   }
-  // In this order: parameters are made on the stream that compute_on() has set,
-  // and batches depend on what note_list() finds.
+  // The order matters: parameters are made on the stream that compute_on() has
+  // set, and batches depend on what note_list() finds.
   stages_.emplace(options_, rank);
   note_list();
   batches_.emplace(MicroBatches::Options{.schedule = options_.schedule,
@@ -307,8 +307,8 @@ void TorchCompute::note_output(const Work& work, const at::Tensor& output) {
     noted.add_loss(output, batches_->share_of_step(work));
   }
   const int micro = place_.copy * options_.schedule.micros + work.micro;
-  // Places ascend by micro-batch, then by stage. The vote takes the lowest,
-  // which is where the first bad number came from.
+  // Places ascend by micro-batch, then by stage. The vote takes the lowest
+  // place, because there the first bad number arose.
   noted.check_output(output,
                      double(micro) * options_.schedule.stages() + work.stage);
 }
@@ -318,11 +318,11 @@ void TorchCompute::recompute(const Work& work, Stash& stash) {
   auto& torch_stash = dynamic_cast<TorchStash&>(stash);
   (void)build_graphs(work, torch_stash.input,
                      {0, recomputed_layers(work.stage)}, torch_stash);
-  // The graphs hold what they need of it.
+  // The graphs keep whatever they need of the input.
   torch_stash.input.reset();
 }
 
-// Makes a message of `tensor`. Its memory is charged to no rank while it is in
+// Wraps `tensor` in a message. Its memory is charged to no rank while in
 // transit.
 PayloadPtr TorchCompute::on_its_way(const at::Tensor& tensor) {
   if (!device_.is_cpu()) {
@@ -334,15 +334,16 @@ PayloadPtr TorchCompute::on_its_way(const at::Tensor& tensor) {
   return payload;
 }
 
-// Returns the tensor of a message, on this rank's device. One that another
-// rank's device has made is copied, and its memory goes back to that rank.
+// Returns a message's tensor on this rank's device. A tensor that another
+// rank's device made is copied, and its memory goes back to that rank.
 at::Tensor TorchCompute::arrived(const PayloadPtr& payload) {
   const auto& message = dynamic_cast<const TensorPayload&>(*payload);
   const at::Tensor& tensor = message.tensor();
   if (device_.is_cpu()) claim(tensor);
   if (device_.is_cpu()) return tensor;
   if (tensor.is_cpu()) return to_device(tensor, device_);  // of a process
-  // Made by this rank itself, for another of its stages.
+  // A tensor that this rank made itself, for another of its stages, needs no
+  // copy.
   if (message.loan()->owner == lent_) return tensor;
   const c10::Stream stream = current_stream(device_);
   message.loan()->ready->block(stream);
@@ -374,8 +375,8 @@ PayloadPtr TorchCompute::backward(const Work& work, Stash& stash,
   return passed_on.defined() ? on_its_way(passed_on) : nullptr;
 }
 
-// The forward gave the layers a queue if this backward is split, so running the
-// graph leaves the weight gradients to weight_grad.
+// Runs the graph like backward(). If this backward is split, the forward gave
+// the layers a queue, which leaves the weight gradients to weight_grad().
 PayloadPtr TorchCompute::input_grad(const Work& work, Stash& stash,
                                     PayloadPtr gradient) {
   return backward(work, stash, std::move(gradient));
@@ -392,7 +393,7 @@ void TorchCompute::weight_grad(const Work& work, Stash& stash) {
 
 NumberBuffer TorchCompute::gradient(const SumGroup& group) {
   ParameterBlock& block = stages_->block_of(group);
-  // A stage that no micro-batch has passed in this step contributes zeros, not
+  // Contributes zeros if no micro-batch has passed the stage in this step, not
   // what is left of the step before.
   block.begin_gradient();
   return block.gradient_to_sum(sums_shards());
@@ -412,11 +413,12 @@ void TorchCompute::show(const ParameterBlock& block, const UpdateOrder& order,
 void TorchCompute::apply(ParameterBlock& block, const UpdateOrder& order,
                          const BlockValues& values) {
   block.begin_gradient();
-  // With late votes an update may be repeated; its gradient is shown only once.
+  // A late vote may repeat the update, but the observer sees its gradient only
+  // once.
   if (!is_vote_late_ || order.is_provisional) show(block, order, values);
-  // A vote that comes before the update reads the norm itself. Any other vote
-  // comes too late: the update consumes the gradient, so its norm is added
-  // here.
+  // A vote before the update reads the norm of the gradient itself. A later
+  // vote could not, because the update consumes the gradient, so the norm is
+  // added here.
   if (!vote_gates_update_) {
     squared_norms_.push_back(block.squared_norm());
   }
@@ -444,11 +446,11 @@ WeightsPtr TorchCompute::update(const UpdateOrder& order,
   work_start_ = mark();
   TorchStage& stage = stages_->at(order.stage);
   auto weights = std::dynamic_pointer_cast<TorchWeights>(current);
-  // A stash, or 2BW's previous version, still needs these values.
+  // Copies the values if a stash, or 2BW's previous version, still needs them.
   if (order.keep_current) weights = stage.copy_weights(*weights);
   apply(stage.block(), order, weights->own);
-  // The tied weight has no stage of its own, so it is updated with one of its
-  // two.
+  // The tied weight has no stage of its own, so it is updated with one of the
+  // two stages that share it.
   if (ParameterBlock* tied = stages_->tied_updated_with(order.stage)) {
     apply(*tied, order, stages_->tied_values());
   }
@@ -471,22 +473,24 @@ Ballot TorchCompute::ballot(int step, bool training) {
   Ballot ballot = numbers[step].read(squared_norms);
   numbers.erase(step);
   if (!training) return ballot;
-  // PipeDream updates once per micro-batch: the step reports the mean of their
-  // squared norms.
+  // PipeDream updates once per micro-batch. The step reports the mean of the
+  // updates' squared norms.
   if (updates_each_micro_) ballot.squared_norm /= options_.schedule.micros;
   if (is_bad(ballot) && options_.on_nan == OnNan::kStop) ballot.stop = 1;
   return ballot;
 }
 
-// Called only by transports between processes: threads pass tensors on.
+// Called only by transports between processes, because threads hand tensors
+// over.
 PayloadPtr TorchCompute::empty_payload(const Work& work, bool is_gradient) {
   const std::int64_t samples =
       options_.micro_batch / (is_gradient ? parts(work) : 1);
   const ModelShape& shape = options_.model.details.shape;
   std::vector<std::int64_t> sizes = {samples, shape.seq, shape.hidden};
   at::ScalarType type = options_.formats.products;
-  // A user's own layers pass on what a dry pass has found, transformers always
-  // (seq, hidden). The boundary is the output of the last layer before it.
+  // Shapes at a boundary between stages, from the last layer before it:
+  // user-defined layers have shapes found by a dry run, transformers always
+  // (seq, hidden).
   if (!options_.model.boundaries.empty()) {
     const int last_layer = options_.cut[work.stage + (is_gradient ? 1 : 0)] - 1;
     const BoundaryShape& boundary = options_.model.boundaries[last_layer];
@@ -495,7 +499,8 @@ PayloadPtr TorchCompute::empty_payload(const Work& work, bool is_gradient) {
     type = boundary.type;
   }
   if (!device_.is_cpu()) {
-    // libtorch reuses pinned memory itself, once its copies are done.
+    // Allocates pinned memory each time: libtorch reuses it once its copies are
+    // done.
     return std::make_unique<TensorPayload>(
         at::empty(sizes, at::TensorOptions(type).pinned_memory(true)));
   }

@@ -34,16 +34,17 @@ struct TorchComputeOptions {
   int micro_batch = 1;
   std::int64_t seed = 0;
   Formats formats;
-  std::vector<at::Device> devices;  // [rank]; empty: all compute on the CPU
+  std::vector<at::Device> devices;  // [rank]; empty: all use the CPU
   int threads = 1;                  // libtorch threads of each rank
   ParameterInit init;
   std::shared_ptr<const BatchSource> training;
   std::shared_ptr<const BatchSource> evaluation;  // may be null
   std::shared_ptr<const Optimizer> optimizer;
-  double clip = 0;  // 0 = off; needs a vote that gates updates
+  double clip = 0;  // 0 = off; needs the vote before updates
   OnNan on_nan = OnNan::kStop;
   bool shard_update = false;
-  // On resume: the saved state; `init` gives its weights. Null otherwise.
+  // The saved state to resume from, whose weights `init` reads. Null in a new
+  // run.
   std::shared_ptr<const RestoredState> restored;
   // Weights shared by the ranks of this process; null: each rank has a copy.
   std::shared_ptr<SharedWeights> shared;

@@ -102,7 +102,7 @@ std::shared_ptr<TorchWeights> TorchStage::make_weights(
       by_name[layer->parameters()[i].name] = tensors[i];
     }
   }
-  std::vector<at::Tensor> owned;  // undefined where a layer owns none
+  std::vector<at::Tensor> owned;  // undefined unless the layer owns it
   owned.reserve(block_.specs().size());
   for (const ParameterSpec& spec : block_.specs()) {
     owned.push_back(by_name[spec.name]);

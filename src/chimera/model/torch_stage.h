@@ -19,11 +19,12 @@ namespace chimera {
 // One version of a stage's weights, and the tied ones it shares.
 struct TorchWeights final : Weights {
   BlockValues own;
-  // [layer of the stage][parameter]: leaves of `own` or of the tied block, and
-  // the masters of the same parameters.
+  // [layer of the stage][parameter]: leaves that layers compute with, from
+  // `own` or the tied block, and their masters in the format of updates.
   std::vector<std::vector<at::Tensor>> by_layer;
   std::vector<std::vector<at::Tensor>> masters_by_layer;
-  // All holders of the stage have these numbers, and update a shard each.
+  // True if all holders of the stage share these numbers and update a shard
+  // each.
   bool is_shared = false;
 };
 
@@ -42,7 +43,7 @@ struct StageGraph {
 
 struct TorchStash final : Stash {
   std::shared_ptr<TorchWeights> weights;
-  at::Tensor input;  // kept until the recomputation; may be undefined
+  at::Tensor input;  // kept until recomputed; may be undefined
   // [part]. Held by pointer because layers keep pointers to the queues. With a
   // recomputation in part, `graphs` are of the layers that are kept and
   // `first_graphs` of those before them.
@@ -54,7 +55,7 @@ class TorchStage {
  public:
   struct Options {
     std::span<const std::unique_ptr<Layer>> layers;  // of this stage
-    int first_layer = 0;  // its index in the whole model
+    int first_layer = 0;                             // index in the whole model
     Formats formats;
     at::Device device = at::kCPU;
     Sharing sharing;
@@ -95,7 +96,7 @@ class TorchStage {
 
  private:
   using Tensors = std::vector<at::Tensor>;
-  // [layer][parameter], of `own` by parameter of the block.
+  // Sorts a block's parameters `own`, and the tied one, by [layer][parameter].
   [[nodiscard]] std::vector<Tensors> by_layer(const Tensors& own,
                                               const Tensors* tied) const;
   void list_by_layer(const BlockValues* tied, TorchWeights& weights) const;

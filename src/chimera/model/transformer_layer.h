@@ -38,7 +38,8 @@ class TransformerLayer : public Layer {
                                             : WeightLayout::kOutIn;
   }
 
-  // REQUIRES: `pair` holds weight and bias, in that order.
+  // Applies a linear layer. REQUIRES: `pair` holds its weight and bias, in that
+  // order.
   [[nodiscard]] at::Tensor linear(const at::Tensor& x, Weights pair,
                                   const LayerContext& context) const {
     return split_linear(x, {pair[0], pair[1], layout()}, context.deferred);

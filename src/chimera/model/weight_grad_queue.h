@@ -17,7 +17,7 @@ class WeightGradQueue {
  public:
   void push(std::function<void()> work) { work_.push_back(std::move(work)); }
 
-  // Runs everything and frees each piece as soon as it is done.
+  // Runs all work in order and frees each piece as soon as it is done.
   void run() {
     for (std::function<void()>& work : work_) std::exchange(work, nullptr)();
     work_.clear();

@@ -67,7 +67,8 @@ Communicators::Communicators(const std::vector<std::vector<int>>& groups,
     : tags_(number_of_tags()) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
-  // As many communicators as it takes to give each message its own tag.
+  // Makes enough communicators to give each message its own pair of
+  // communicator and tag.
   for (std::int64_t first = 0; first < messages; first += tags_) {
     messages_.push_back(copy_of_world());
   }

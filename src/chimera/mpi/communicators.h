@@ -16,8 +16,8 @@ namespace chimera {
 
 class Communicators {
  public:
-  // Both arguments are as in MpiOptions. All ranks of the world construct
-  // theirs at the same time. Throws CommError.
+  // REQUIRES: the arguments are as in MpiOptions, and all ranks of the world
+  // construct theirs at the same time. Throws CommError.
   Communicators(const std::vector<std::vector<int>>& groups,
                 std::int64_t messages);
   ~Communicators();
@@ -31,7 +31,8 @@ class Communicators {
   // because an MPI may have few tags.
   [[nodiscard]] MpiAddress message(std::int64_t index, int rank) const;
   [[nodiscard]] MPI_Comm control() const { return control_; }
-  // MPI_COMM_NULL if this rank is not a member, or is the only one.
+  // The communicator of a sum group; MPI_COMM_NULL if this rank is not a
+  // member, or is the only one.
   [[nodiscard]] MPI_Comm group(std::size_t number) const {
     return groups_[number];
   }

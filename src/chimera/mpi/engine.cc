@@ -14,7 +14,8 @@ constexpr int kPolls = 8;
 // values were measured: bench/results/2026-11-16_mpi_progress.md.
 constexpr Clock::duration kShortestPause = std::chrono::microseconds(20);
 constexpr Clock::duration kLongestPause = std::chrono::microseconds(500);
-// A waiting worker leaves its core free, and every moment counts.
+// The longest sleep while the worker waits: its core is then free, and every
+// moment counts.
 constexpr Clock::duration kLongestWaiting = std::chrono::microseconds(150);
 
 std::vector<PeerMonitor::Process> processes(const Communicators& comms) {
@@ -121,7 +122,8 @@ void Engine::run() {
       }
     }
   } catch (const std::exception&) {
-    // Nothing can be sent without this thread; the others notice the silence.
+    // Nothing can be sent without this thread, so the others learn of the end
+    // from its silence.
     const Cause cause = options_.handler.cause_of_exception();
     monitor_.end_run({.kind = cause.kind, .reason = cause.reason});
   }
@@ -198,8 +200,8 @@ void Engine::begin(const Question& question) {
                           : votes_.waits_for());
 }
 
-// Endings learnt from another rank are sent on, since they may not have reached
-// everybody.
+// Sends on endings that another rank has reported, since its report may not
+// have reached everybody.
 void Engine::send_ending() {
   const std::optional<Ending> ending = monitor_.ending();
   if (!ending || ending->kind == sent_ending_) return;
@@ -208,7 +210,8 @@ void Engine::send_ending() {
 }
 
 Clock::duration Engine::pause() const {
-  // The end of a copy wakes no thread, so this one looks.
+  // Polls often while copies are open, because the end of a copy wakes no
+  // thread.
   if (!staged_.empty()) return kShortestPause;
   const Clock::duration longest =
       worker_waits ? kLongestWaiting : kLongestPause;

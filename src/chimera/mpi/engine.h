@@ -57,7 +57,7 @@ class Engine {
   // REQUIRES: the three arguments outlive the engine.
   Engine(const MpiOptions& options, const Communicators& comms,
          Mailbox& mailbox);
-  // Returns only when all peers leave too, so that no message is left over.
+  // Blocks until all peers leave too, so that no message is left over.
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -67,7 +67,7 @@ class Engine {
   [[nodiscard]] const Heartbeats& heartbeats() const { return heartbeats_; }
   [[nodiscard]] PeerMonitor& monitor() { return monitor_; }
 
-  std::atomic<std::uint64_t> progress = 0;  // of the worker, for heartbeats
+  std::atomic<std::uint64_t> progress = 0;  // worker's progress, for heartbeats
   // While the worker waits, polls are more frequent.
   std::atomic<bool> worker_waits = false;
 
@@ -101,7 +101,7 @@ class Engine {
   VoteRounds votes_;
   std::vector<std::unique_ptr<GroupCollectives>> all_reduces_;  // null if local
   std::vector<std::unique_ptr<GroupCollectives>> all_gathers_;  // the same
-  std::optional<FailureKind> sent_ending_;  // what all others were sent
+  std::optional<FailureKind> sent_ending_;  // kind sent to all other ranks
   Clock::time_point last_event_;
   int idle_polls_ = 0;
   std::vector<Request> taken_;

@@ -70,8 +70,9 @@ void GroupCollectives::begin_round(Block& block) {
     const MpiAddress peer{comm_, round.peer, static_cast<int>(block.number)};
     if (round.receive.size() > 0) {
       std::span<std::byte> into = bytes_of(round.receive);
-      // What is to be added must not overwrite this member's own numbers; what
-      // replaces them is received in place.
+      // Receives numbers to be added into a separate buffer, so that they do
+      // not overwrite this member's own; numbers that replace those are
+      // received in place.
       if (round.adds) {
         block.arrived.resize(into.size());
         into = block.arrived;
@@ -96,7 +97,7 @@ void GroupCollectives::message_done(Block& block) {
   if (block.rounds[block.round].adds) add_arrived(block);
   ++block.round;
   begin_round(block);
-  // A block that is done makes room for the next one.
+  // A finished block frees its place for the next one.
   if (!block.is_open) open_blocks();
   finish_if_done();
 }

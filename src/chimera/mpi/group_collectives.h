@@ -36,7 +36,7 @@ class GroupCollectives {
   [[nodiscard]] int waits_for() const;
 
  private:
-  static constexpr int kBlocks = 4;  // worked on at once
+  static constexpr int kBlocks = 4;  // blocks in progress at once
 
   struct Task {
     CollectiveId id;
@@ -48,8 +48,8 @@ class GroupCollectives {
     std::size_t number = 0;
     std::vector<AllReduceRound> rounds;
     std::size_t round = 0;
-    int under_way = 0;               // messages of this round
-    std::vector<std::byte> arrived;  // to be added; kept for reuse
+    int under_way = 0;               // open messages of this round
+    std::vector<std::byte> arrived;  // received, not yet added; reused
   };
 
   void begin();
@@ -68,11 +68,11 @@ class GroupCollectives {
   std::vector<int> members_;
   int mine_ = 0;  // index of this rank among the members
   Done done_;
-  std::deque<Task> tasks_;  // the first one is under way
+  std::deque<Task> tasks_;  // the first task is running
   std::array<Block, kBlocks> blocks_;
-  std::size_t next_element_ = 0;  // not yet in a block
+  std::size_t next_element_ = 0;  // first element not yet in a block
   std::size_t next_block_ = 0;
-  int unfinished_ = 0;  // open blocks, or messages of an all-gather
+  int unfinished_ = 0;  // open blocks, or open messages of an all-gather
 };
 
 }  // namespace chimera

@@ -68,7 +68,8 @@ void Heartbeats::send_due(std::uint64_t progress) {
   next_beat_ = time + kPeriod;
   const Silence silence = own_longest_silence();
   for (Peer& peer : peers_) {
-    // While the previous heartbeat is still under way, more would only pile up.
+    // Sends nothing while the previous heartbeat is under way, since more would
+    // only pile up.
     if (peer.is_sending || peer.knows_leaving) continue;
     peer.is_sending = true;
     peer.sent = {.progress = progress,
@@ -102,16 +103,16 @@ void Heartbeats::send_ending(const Ending& ending) {
   for (int rank = 0; rank < static_cast<int>(known_.size()); ++rank) {
     if (rank != rank_ && rank != ending.lost) send_to(rank);
   }
-  // The lost rank may only have been stopped, and will then learn of the end
-  // when it wakes up. It is told last, because sending to a dead process may
-  // hang.
+  // Tells the lost rank too: it may only have been stopped, and then learns of
+  // the end when it wakes up. It is told last, because sending to a dead
+  // process may hang.
   if (ending.lost >= 0 && ending.lost != rank_ && !ending.is_dead) {
     send_to(ending.lost);
   }
 }
 
-// A rank may fall silent only when all its peers know that it leaves. And as
-// long as one of them stays, that one may still need its messages.
+// True if this rank may fall silent: all its peers must know that it leaves,
+// and must leave too, since a peer that stays may still need its messages.
 bool Heartbeats::have_all_left() const {
   return std::all_of(peers_.begin(), peers_.end(), [this](const Peer& peer) {
     return peer.knows_leaving && known_[peer.rank].has_left;
@@ -152,7 +153,7 @@ std::uint64_t Heartbeats::progress_of(int rank) const {
 Clock::duration Heartbeats::silence_of(int rank) const {
   const Known& known = known_[rank];
   if (known.has_left) return {};
-  // At least one tick, as zero means that the rank has left.
+  // Returns at least one tick, because zero means that the rank has left.
   return Clock::duration(std::max<Clock::rep>(1, now() - known.heard));
 }
 

@@ -19,8 +19,8 @@ namespace chimera {
 class Heartbeats {
  public:
   struct Options {
-    MPI_Comm comm = MPI_COMM_NULL;  // of the whole world
-    // REQUIRES: symmetric, so that every rank hears those that hear it.
+    MPI_Comm comm = MPI_COMM_NULL;  // reaches all ranks of the world
+    // REQUIRES: symmetric, so that each rank hears exactly those that hear it.
     std::vector<int> peers;
     // Called for endings of other ranks.
     std::function<void(const Ending& ending)> on_ending;
@@ -66,21 +66,22 @@ class Heartbeats {
   struct Beat {
     std::uint64_t progress = 0;
     std::int32_t is_last = 0;
-    std::int32_t silent_rank = -1;  // the sender's own longest silence
-    std::int64_t silent_for = 0;    // in ticks of the clock
+    std::int32_t silent_rank = -1;  // most silent rank, as seen by the sender
+    std::int64_t silent_for = 0;    // its silence, in clock ticks
   };
   struct Peer {
     int rank = 0;
     bool is_sending = false;
-    bool knows_leaving = false;  // the last heartbeat was sent to it
+    bool knows_leaving = false;  // it was sent the last heartbeat
     Beat sent;
   };
-  // Last news of a rank; written by the communication thread, read by any.
+  // The last news of a rank. The communication thread writes them; any thread
+  // may read.
   struct Known {
     std::atomic<std::uint64_t> progress = 0;
     std::atomic<Clock::rep> heard = 0;
     std::atomic<bool> has_left = false;
-    std::atomic<int> silent_rank = -1;  // its own longest silence
+    std::atomic<int> silent_rank = -1;  // rank that was silent longest for it
     std::atomic<Clock::rep> silent_for = 0;
   };
   // An Ending on the wire.
@@ -104,7 +105,7 @@ class Heartbeats {
   Clock::time_point next_beat_;
   Beat arrived_;
   EndingMessage ending_arrived_;
-  // A deque, because addresses must last.
+  // A deque, because MPI needs stable addresses while messages are sent.
   std::deque<EndingMessage> endings_sent_;
   std::vector<Peer> peers_;
   std::vector<Known> known_;  // [rank]

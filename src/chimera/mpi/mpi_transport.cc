@@ -38,8 +38,8 @@ class MpiRank final : public MpiTransport {
   }
 
   void send(const MessageId& id, int to, PayloadPtr payload) override {
-    // Starts the copy to host memory if the payload is on a device; the engine
-    // sends it once it is there.
+    // Starts the copy to host memory if the payload is on a device. The engine
+    // sends the payload once the copy is there.
     payload->stage();
     engine_.ask(Send{id, to, std::move(payload)});
   }
@@ -55,8 +55,8 @@ class MpiRank final : public MpiTransport {
                         std::span<const int> /*members*/,
                         const NumberBuffer& buffer) override {
     if (!buffer.device) return engine_.ask(StartCollective{id, buffer});
-    // The sum runs on the host, over a copy; wait_collective() brings the
-    // result back to the device.
+    // The sum runs on the host, over a copy, which wait_collective() copies
+    // back to the device.
     NumberBuffer staged = buffer.device->stage();
     staged.only_shard = buffer.only_shard;
     staged.device = buffer.device;
@@ -98,8 +98,8 @@ class MpiRank final : public MpiTransport {
         .count();
   }
 
-  // Does not return: the monitor ends the process once the others know. Until
-  // then no memory is freed that they may still read.
+  // Never returns: the monitor ends the process once the other ranks know.
+  // Until then no memory is freed that they may still read.
   void abort(const std::string& /*reason*/) noexcept override {
     if (is_released_) return;
     const Cause cause = options_.handler.cause_of_exception();
@@ -160,7 +160,7 @@ class MpiRank final : public MpiTransport {
   std::map<CollectiveId, std::shared_ptr<DeviceNumbers>> on_devices_;
   Mailbox mailbox_;
   Communicators comms_;
-  // Last: its thread uses the members above until all peers have left.
+  // Last member: its thread uses the members above until all peers have left.
   Engine engine_;
 };
 

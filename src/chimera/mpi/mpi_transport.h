@@ -20,17 +20,15 @@ struct MpiOptions {
   // Ranks of each sum group, ascending, by group number. A group of one rank
   // needs no communicator.
   std::vector<std::vector<int>> groups;
-  // Ranks that this one exchanges messages or sums with.
-  // REQUIRES: symmetric.
+  // Ranks that this rank exchanges messages or sums with. REQUIRES: symmetric.
   std::vector<int> peers;
-  // Upper bound of MessageId::index.
-  // REQUIRES: the same on every rank.
+  // Upper bound of MessageId::index. REQUIRES: equal on every rank.
   std::int64_t messages = kFewMessages;
 
-  // Number of tags that every MPI has.
+  // Number of tags that every MPI guarantees.
   static constexpr std::int64_t kFewMessages = 32768;
 
-  // REQUIRES: outlives the transport.
+  // REQUIRES: the handler outlives the transport.
   EndingHandler& handler;
 };
 

@@ -32,8 +32,8 @@ PeerMonitor::PeerMonitor(Options options, Heartbeats& heartbeats,
   for (const Process& process : options_.processes) {
     const auto pidfd =
         static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0));
-    // The process has ended already. (Linux before 5.3 has no pidfd; there a
-    // death shows only as silence.)
+    // ESRCH: the process has ended already. (Linux before 5.3 has no pidfd;
+    // there a death shows only as silence.)
     if (pidfd < 0 && errno == ESRCH) end_run_after_death(process.rank);
     pidfds_.push_back(pidfd);
   }
@@ -62,8 +62,8 @@ void PeerMonitor::wake() const {
 void PeerMonitor::end_run(const Ending& ending) {
   {
     const std::lock_guard lock(mutex_);
-    // Only an earlier kind replaces the one that is known, so that all ranks
-    // arrive at the same one.
+    // Replaces a known ending only by one of an earlier kind, so that all ranks
+    // settle on the same one.
     if (ending_ && ending_->kind <= ending.kind) return;
     ending_ = ending;
   }
@@ -81,7 +81,7 @@ std::optional<Ending> PeerMonitor::ending() const {
   return ending_;
 }
 
-// The remaining time is needed to tell the other ranks.
+// Leaves a part of the remaining time for telling the other ranks.
 void PeerMonitor::expect_kill(Clock::duration time_left) {
   const std::lock_guard lock(mutex_);
   longest_silence_ = std::min(longest_silence_, time_left * 7 / 10);

@@ -53,8 +53,8 @@ class PeerMonitor {
   void check_silences();
   void end_run_after_death(int rank);
   void wake() const;
-  // Waits until something may have happened. Returns the rank whose process has
-  // died, if one has.
+  // Sleeps until a process dies, another thread calls wake(), or a silence is
+  // to be checked. Returns the rank whose process has died, if one has.
   [[nodiscard]] std::optional<int> wait_for_death(bool is_watching) const;
   [[nodiscard]] Ending loss_of(int rank) const;
 
@@ -62,7 +62,7 @@ class PeerMonitor {
   Heartbeats& heartbeats_;
   EndingHandler& handler_;
   int wake_;                 // an eventfd
-  std::vector<int> pidfds_;  // by process; -1 = none
+  std::vector<int> pidfds_;  // [process]; -1 = no pidfd
 
   mutable std::mutex mutex_;
   // Guarded by mutex_.

@@ -30,7 +30,7 @@ class VoteRounds {
     int peer = 0;
     bool sends = true;
     bool receives = true;
-    bool replaces = false;  // the received ballot is the result
+    bool replaces = false;  // received ballot is the result
   };
   struct Vote {
     VoteId id;
@@ -48,9 +48,9 @@ class VoteRounds {
   Wire& wire_;
   MPI_Comm comm_;
   Done done_;
-  std::vector<Round> rounds_;  // the same in every vote
-  std::list<Vote> votes_;      // under way: at most one
-  bool is_odd_ = false;        // parity of the next vote
+  std::vector<Round> rounds_;  // equal in every vote
+  std::list<Vote> votes_;      // the running vote, if any
+  bool is_odd_ = false;        // the next vote's number is odd
 };
 
 }  // namespace chimera

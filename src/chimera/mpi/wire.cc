@@ -10,7 +10,7 @@
 namespace chimera {
 namespace {
 
-constexpr int kSent = -1;  // in place of an expected length
+constexpr int kSent = -1;  // stands for a length: nothing to check after a send
 
 // MPI counts bytes in an int.
 constexpr std::size_t kLongestPiece = std::size_t{1} << 30;
@@ -97,7 +97,7 @@ void Wire::add(MPI_Request request, Done done, int expected) {
 void Wire::check_statuses(int code, int count) const {
   for (int i = 0; i < count; ++i) {
     const MPI_Status& status = statuses_[i];
-    // MPI sets the error fields only in this case.
+    // MPI sets the error fields only with MPI_ERR_IN_STATUS.
     if (code == MPI_ERR_IN_STATUS && status.MPI_ERROR != MPI_ERR_PENDING) {
       CHIMERA_CHECK(status.MPI_ERROR != MPI_ERR_TRUNCATE,
                     "a message is longer than was expected");

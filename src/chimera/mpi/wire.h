@@ -30,8 +30,8 @@ class Wire {
   using Done = std::function<void(const MPI_Status& status)>;
   // The link that a message takes.
   struct Link {
-    int to = -1;  // a rank of the world; -1: the message is never held back
-    bool is_occupied = true;  // false: the message is too small for that
+    int to = -1;  // rank of the world; -1: the message is never held back
+    bool is_occupied = true;  // false: too small to occupy the link
   };
 
   // The rank of the world that a wire belongs to.
@@ -56,10 +56,11 @@ class Wire {
             std::span<const std::byte> bytes, Done done);
 
   // Starts the messages that are due and finishes those that are complete.
-  // Returns whether there was any.
+  // Returns true if it started or finished any.
   bool advance();
 
-  // When the next held-back message is due; the far future if there is none.
+  // Time at which the next held-back message is due; the far future if there is
+  // none.
   [[nodiscard]] Clock::time_point next_due() const;
 
  private:
@@ -74,12 +75,13 @@ class Wire {
   void start_send(const MpiAddress& to, std::span<const std::byte> bytes,
                   Done done);
   void add(MPI_Request request, Done done, int expected);
-  // Checks what MPI_Testsome returned; throws.
+  // Checks the statuses that MPI_Testsome returned. Throws CommError.
   void check_statuses(int code, int count) const;
-  // One `done` for all pieces of a message that is too long for MPI's int.
+  // Returns a function for each piece of a long message that calls `done` after
+  // the last piece. (MPI counts bytes in an int.)
   static Done once_all(std::size_t pieces, Done done);
 
-  LinkClock links_;  // only those of this rank: a link belongs to its sender
+  LinkClock links_;  // only this rank's: a link belongs to its sender
   bool is_slowed_;
   int rank_;
   std::multimap<Clock::time_point, Held> held_;  // by due time

@@ -32,7 +32,7 @@ TEST(Curve, SpikeSurvivesAMillionSteps) {
   EXPECT_EQ(curve.lowest(), (CurvePoint{654321, -99}));
 }
 
-// Compared with groups made from all points at once.
+// Compares a curve with groups made from all points at once.
 RC_GTEST_PROP(Curve, GroupsHoldTheirLowestAndHighest,
               (std::vector<signed char> values)) {
   Curve curve(8);
@@ -64,8 +64,7 @@ RC_GTEST_PROP(Curve, GroupsHoldTheirLowestAndHighest,
   RC_ASSERT(found == expected);
 }
 
-// The points of a client that already has some, and asks for what follows its
-// newest step.
+// Plays a client that has some points and asks for those after its newest step.
 RC_GTEST_PROP(Curve, NewPointsReplaceOnlyTheLastGroup,
               (std::vector<signed char> values)) {
   Curve curve(8);
@@ -75,7 +74,7 @@ RC_GTEST_PROP(Curve, NewPointsReplaceOnlyTheLastGroup,
   for (const signed char value : values) {
     const int from = step;
     curve.add(++step, value);
-    if (curve.group_size() != size) {  // the client has to start again
+    if (curve.group_size() != size) {  // client starts over
       size = curve.group_size();
       client = curve.points();
       continue;

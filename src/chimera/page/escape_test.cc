@@ -41,7 +41,7 @@ RC_GTEST_PROP(Escape, AnyBytesStayInsideTheirPlace, (const std::string& text)) {
   RC_ASSERT(html.find_first_of("<>\"'") == std::string::npos);
   const std::string script = script_string(text);
   RC_ASSERT(script.find_first_of("<>&\n") == std::string::npos);
-  // An independent reader reads it back.
+  // Reads the text back with a separate JSON reader.
   Diagnostics errors;
   JsonReader reader(script, "text", errors);
   const std::optional<std::string> back = reader.string("text");

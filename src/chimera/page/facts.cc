@@ -267,7 +267,7 @@ std::string short_number(double value) {
   constexpr std::array<const char*, 5> kPrefixes = {"", " k", " M", " G", " T"};
   std::size_t prefix = 0;
   while (std::abs(value) >= 1000 && prefix + 1 < kPrefixes.size()) {
-    if (prefix == 0 && std::abs(value) < 10000) break;  // 4096, not 4.1 k
+    if (prefix == 0 && std::abs(value) < 10000) break;  // shows 4096, not 4.1 k
     value /= 1000;
     ++prefix;
   }

@@ -17,7 +17,7 @@ struct PageRun {
 struct PageOptions {
   // If set, the page asks a server below this path for updates.
   std::string live_path = {};
-  std::string version = {};  // the run's version, as in run_json
+  std::string version = {};  // version of the run, as in run_json
 };
 
 // The summary is HTML; everything else is drawn by the script from embedded,

@@ -101,7 +101,7 @@ TEST(Html, TextOfStrangersIsNeverMarkup) {
   const std::string page = page_of({&run});
   EXPECT_THAT(page, Not(HasSubstr("<img")));
   EXPECT_THAT(page, Not(HasSubstr("<b>&")));
-  EXPECT_EQ(count(page, "</script>"), 2u);  // the data's and the script's own
+  EXPECT_EQ(count(page, "</script>"), 2u);  // one for data, one for script
 }
 
 TEST(Html, ComparesRunsInOneTable) {

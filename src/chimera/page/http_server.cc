@@ -195,7 +195,7 @@ std::vector<pollfd> HttpServer::waits(int stop, int terminal) const {
   // poll skips a negative descriptor: while this server is full, new
   // connections wait in the kernel.
   std::vector<pollfd> waits = {{stop, POLLIN, 0},
-                               {terminal, 0, 0},  // tells only when it closes
+                               {terminal, 0, 0},  // reports only its closing
                                {is_full ? -1 : listener_, POLLIN, 0}};
   for (const Connection& connection : connections_) {
     const bool is_reading = connection.answer.empty();
@@ -222,7 +222,7 @@ void HttpServer::serve(const Handler& handler, int stop, int terminal) {
       close(it->descriptor);
       it = connections_.erase(it);
     }
-    // Last, because a new connection has no entry in `ready` yet.
+    // Accepts last, because a new connection has no entry in `ready` yet.
     if (ready[2].revents != 0) accept_one();
   }
 }

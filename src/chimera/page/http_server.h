@@ -58,7 +58,7 @@ class HttpServer {
   struct Connection {
     int descriptor = -1;
     std::string request;
-    std::string answer;  // empty: the request is still being read
+    std::string answer;  // empty while the request is being read
     std::size_t sent = 0;
     std::chrono::steady_clock::time_point deadline;
   };

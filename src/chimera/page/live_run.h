@@ -32,14 +32,14 @@ class LiveRun {
   LiveRun(RunRecord record, const PageBudget& budget);
 
   [[nodiscard]] std::string version() const;
-  // Changes when a file changes that is only ever read as a whole.
+  // A text that changes when any file changes that is only read as a whole.
   [[nodiscard]] std::string stamp() const;
 
   PageBudget budget_;
   RunRecord record_;
   MetricsFile metrics_;
   std::string stamp_;
-  int readings_ = 0;  // how often the record was read
+  int readings_ = 0;  // how often record_ was read
   std::chrono::steady_clock::time_point next_refresh_ = {};
 };
 

@@ -92,7 +92,7 @@ class MetricsFile {
   std::size_t most_groups_;
   Metrics metrics_;
   std::int64_t offset_ = 0;  // bytes read so far
-  std::string tail_;         // the last bytes read, to recognise the file
+  std::string tail_;         // last bytes read, to recognise the file
   std::string line_;         // beginning of an incomplete line
   bool is_too_long_ = false;
   int restarts_ = 0;

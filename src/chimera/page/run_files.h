@@ -15,8 +15,8 @@ struct StateFile {
   std::string state;  // running, done, saved, interrupted, failed; "" = unknown
   int step = 0;
   std::optional<int> exit;
-  // When the file was written, as "2026-11-18T01:02:03Z". A run that was killed
-  // stays "running", and this tells.
+  // When the file was written, as "2026-11-18T01:02:03Z". An old time shows
+  // that a run was killed, because its state stays "running".
   std::string written;
 };
 [[nodiscard]] StateFile read_state(const std::string& run_dir);
@@ -39,7 +39,7 @@ struct MachineFile {
 // memory.json
 struct MemoryFile {
   std::vector<double> peak_bytes;  // [rank]
-  double resident_bytes = 0;       // of rank 0's process
+  double resident_bytes = 0;       // peak of rank 0's process
 };
 [[nodiscard]] MemoryFile read_memory(const std::string& run_dir);
 

@@ -20,7 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// If events.jsonl does not tell when the order changed, run.toml does.
+// Marks the step at which the order changed. If events.jsonl does not tell it,
+// run.toml does.
 void add_replan(RunRecord& record) {
   std::error_code error;
   if (!record.config) return;
@@ -110,7 +111,7 @@ class RunReading {
            record_.config->schedule.micro_batch;
   }
 
-  // Checked for every stage, because the files may be of different runs.
+  // Checks every stage, because the files may belong to different runs.
   [[nodiscard]] bool has_emulated_times() const {
     if (!record_.config) return false;
     if (record_.config->model.kind != ModelKind::kEmulated) return false;
@@ -128,7 +129,7 @@ class RunReading {
     const RunConfig& config = *record_.config;
     const int layers = num_layers(shape_of(config.model));
     const std::vector<int>& cut = config.schedule.cut;
-    // The files may be of different runs.
+    // Checks the cut, because the files may belong to different runs.
     if (record_.schedule->stages() > layers) return;
     if (!cut.empty() && cut.back() >= layers) return;
     record_.predicted_bytes =
@@ -190,7 +191,7 @@ class RunReading {
 
   PageBudget budget_;
   RunRecord record_;
-  std::size_t events_ = 0;  // of all timelines so far
+  std::size_t events_ = 0;  // number in all timelines so far
 };
 
 }  // namespace

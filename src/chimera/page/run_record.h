@@ -21,12 +21,12 @@ namespace chimera {
 struct PageBudget {
   std::size_t curve_groups = 2048;      // per curve
   std::size_t events = 40000;           // in all timelines
-  std::size_t schedule_bytes = 200000;  // of the schedule as text
+  std::size_t schedule_bytes = 200000;  // limit of the schedule's text
 };
 [[nodiscard]] PageBudget budget_for(std::size_t num_runs);
 
-// Everything that is read once, and again when the files of a finished run
-// appear.
+// The parts of a run that are read only once, and again when the files of a
+// finished run appear.
 struct RunRecord {
   std::string name;  // name of the directory
   std::string path;
@@ -37,9 +37,9 @@ struct RunRecord {
   StateFile state;
   MachineFile machine;
   MemoryFile memory;
-  std::vector<Mark> marks;                   // in order of step
+  std::vector<Mark> marks;                   // sorted by step
   std::vector<WorkerBytes> predicted_bytes;  // [worker] of one copy
-  std::vector<Timeline> timelines;           // the planned one first
+  std::vector<Timeline> timelines;           // planned one first
   std::string time_unit;                     // of timelines: "s", or "units"
   std::vector<WorkerTime> planned_times;     // [worker] of one copy
   std::vector<WorkerTime> measured_times;    // [rank], over all traced steps

@@ -13,7 +13,7 @@ namespace chimera {
 struct Timeline {
   std::string kind;       // planned, last, slowest or median
   std::string title;      // "step 12, the slowest of 50 traced"
-  Trace trace;            // of one step, from time 0; events by worker
+  Trace trace;            // one step from time 0; events by worker
   std::vector<int> path;  // indices into trace.events
   int workers_left_out = 0;
   bool are_messages_left_out = false;

@@ -62,9 +62,9 @@ class StepClock {
  private:
   struct Pause {
     double end;
-    double left_out;  // of all pauses up to this one
+    double left_out;  // total of all pauses up to this one
   };
-  std::vector<Pause> pauses_;  // the first is what precedes all events
+  std::vector<Pause> pauses_;  // the first pause precedes all events
 };
 
 WaitKey reason_of(const Trace& trace, const Event& compute,

@@ -12,13 +12,13 @@ enum class WaitReason {
   kGradient,    // sent by `worker`
   kSum,         // of gradients
   kVote,
-  kRest,   // nothing that a trace names: overhead, or a busy host
-  kEnded,  // after its last compute, until the last worker's
+  kRest,   // no cause in the trace: overhead or a busy host
+  kEnded,  // from its last compute to the end of the slowest
 };
 
 struct Wait {
   WaitReason reason = WaitReason::kRest;
-  int worker = kNone;  // the sender, when waiting for a message
+  int worker = kNone;  // sender of the awaited message
   double time = 0;
 
   bool operator==(const Wait&) const = default;
@@ -29,7 +29,7 @@ struct WorkerTime {
   double backward = 0;
   double recompute = 0;
   double update = 0;
-  std::vector<Wait> waits;  // each (reason, worker) once, longest first
+  std::vector<Wait> waits;  // one per (reason, worker), longest first
 
   [[nodiscard]] double busy() const {
     return forward + backward + recompute + update;

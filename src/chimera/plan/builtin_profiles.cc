@@ -28,9 +28,9 @@ std::optional<Profile> builtin_profile(std::string_view name) {
 std::optional<double> builtin_peak_flops(std::string_view name,
                                          Precision precision) {
   const bool bf16 = precision == Precision::kBf16;
-  if (name == "p100") return 9.3e12;      // PCIe: 3584 x 2 x 1.303 GHz
-  if (name == "v100") return 15.7e12;     // SXM2: 5120 x 2 x 1.53 GHz
-  if (name == "rtx3090") return 35.6e12;  // 10496 x 2 x 1.695 GHz
+  if (name == "p100") return 9.3e12;      // PCIe: 3584 cores x 2 x 1.303 GHz
+  if (name == "v100") return 15.7e12;     // SXM2: 5120 cores x 2 x 1.53 GHz
+  if (name == "rtx3090") return 35.6e12;  // 10496 cores x 2 x 1.695 GHz
   if (name == "a100") return bf16 ? 312e12 : 19.5e12;
   if (name == "h100") return bf16 ? 989.4e12 : 66.9e12;
   return std::nullopt;

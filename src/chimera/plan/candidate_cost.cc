@@ -153,8 +153,8 @@ PlanTimes times_of(const Candidate& candidate, const Schedule& schedule,
   if (options.model == CostModel::kPaper) {
     return paper_times(candidate, schedule, costs, cost);
   }
-  // Each simulation takes one more cause away: what it gains is the share of
-  // that cause.
+  // Simulates with one cause after another taken away; the time gained is the
+  // share of that cause.
   const Costs no_sums = with_free_sums(costs);
   const double without_sums =
       simulated(candidate, schedule, no_sums, cost.sync, options);

@@ -56,7 +56,7 @@ struct CandidateCost {
                                       const Costs& costs);
 
 // The end of the order if messages, sums and updates are free: a lower bound
-// under every cost model, and quicker to find than any of their times.
+// under every cost model, quicker to compute than any model's time.
 [[nodiscard]] double order_bound(const Candidate& candidate,
                                  const Schedule& schedule, const Costs& costs);
 

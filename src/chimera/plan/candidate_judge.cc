@@ -48,9 +48,10 @@ const StagedModel& CandidateJudge::model(const Candidate& candidate) {
 
 double CandidateJudge::bound(const Candidate& layout) {
   Candidate candidate = layout;
-  // How many layers the memory will ask for is not known yet, but at least one.
+  // Assumes one recomputed layer: the memory may ask for more, but not for
+  // fewer.
   if (candidate.recompute) candidate.recompute = Recompute::first(1);
-  // The paper's formula needs no order: it is its own bound.
+  // The paper's formula needs no order, so it serves as its own bound.
   return request_.cost_model == CostModel::kSimulate
              ? time_bound(candidate, costs(candidate))
              : least_paper_time(candidate, costs(candidate));
@@ -81,7 +82,7 @@ Recompute CandidateJudge::least_recompute(const Candidate& candidate,
   };
   if (fits_with(false)) return false;
   if (!fits_with(true)) return true;
-  // More layers never need more memory.
+  // Searches by bisection: recomputing more layers never needs more memory.
   int too_few = 0;
   int enough = num_layers(request_.model);
   while (enough - too_few > 1) {
@@ -92,7 +93,7 @@ Recompute CandidateJudge::least_recompute(const Candidate& candidate,
                                            : Recompute::first(enough);
 }
 
-// Whether no stage has more layers.
+// True if no stage has more than `layers` layers.
 bool CandidateJudge::recomputes_all(const Candidate& candidate, int layers) {
   const std::vector<int>& cut = model(candidate).cut;
   int longest = num_layers(request_.model) - cut.back();

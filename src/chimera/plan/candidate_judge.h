@@ -12,7 +12,7 @@
 
 namespace chimera {
 
-// The plan's step time; infinite if there is no plan.
+// The step time of a plan; infinite if there is no plan.
 [[nodiscard]] inline double time_of(const std::optional<Plan>& plan) {
   if (!plan) return std::numeric_limits<double>::infinity();
   return plan->step_s;
@@ -35,8 +35,8 @@ class CandidateJudge {
   // layers it recomputes. Found without making an order.
   double bound(const Candidate& layout);
 
-  // The candidate with its cut and bytes; its times are not set.
-  // REQUIRES, here and below: `order` is the candidate's, compute-only.
+  // A plan for the candidate with cut and bytes but without times. REQUIRES,
+  // here and below: `order` is the candidate's, compute-only.
   Plan sized(const Candidate& candidate, const Schedule& order);
   [[nodiscard]] bool fits(const Plan& plan) const {
     return plan.peak.total() <= request_.memory_bytes;
@@ -57,7 +57,7 @@ class CandidateJudge {
   [[nodiscard]] bool recomputes_all(const Candidate& candidate, int layers);
 
   const PlanRequest& request_;
-  // Cut and costs depend on few numbers, and candidates are many.
+  // A cache: candidates are many, but cut and costs depend on few numbers.
   std::map<std::tuple<int, int, bool, int, Recompute>, StagedModel> models_;
 };
 

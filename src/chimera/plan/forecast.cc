@@ -5,7 +5,8 @@ StagedModel staged_run(const RunConfig& config, const Profile& profile,
                        const Schedule& schedule) {
   const ModelShape shape = shape_of(config.model);
   const std::vector<int>& cut = config.schedule.cut;
-  // A cut into another number of stages was meant for another schedule.
+  // Ignores a cut into another number of stages, which was meant for another
+  // schedule.
   const bool is_cut = static_cast<int>(cut.size()) == schedule.stages();
   return staged_model(
       shape, profile,

@@ -21,7 +21,8 @@ double at_size(const std::vector<double>& sizes,
   const double slope =
       (values[right] - values[right - 1]) / (sizes[right] - sizes[right - 1]);
   const double value = values[right] + slope * (size - sizes[right]);
-  // Noise may make the last piece fall, but more samples never take less.
+  // Noise may make the last two sizes fall, but more samples never take less
+  // time.
   return std::max(value, values[right - 1]);
 }
 
@@ -42,8 +43,8 @@ LayerSource source_of(const Profile& profile, const LayerShape& shape) {
   double least = std::numeric_limits<double>::infinity();
   for (const LayerProfile& layer : profile.layers) {
     if (layer.shape.kind != LayerKind::kBlock) continue;
-    // Attention shares differ by less than 1. So the precision decides first,
-    // then whether the block was measured, and the share last.
+    // Orders layers by precision first, then by whether they were measured,
+    // then by attention share: shares differ by less than 1.
     const double distance =
         std::abs(attention_share(layer.shape) - attention_share(shape)) +
         (layer.derived ? 1 : 0) +

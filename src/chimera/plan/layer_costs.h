@@ -16,7 +16,7 @@ struct LayerCosts {
   double workspace_bytes = 0;
   double deferred_bytes = 0;
   bool is_deferred_measured = false;
-  double input_workspace_bytes = 0;  // of I, where the backward is split
+  double input_workspace_bytes = 0;  // of I in a split backward
 
   [[nodiscard]] double total_s() const {
     return forward_s + input_grad_s + weight_grad_s;

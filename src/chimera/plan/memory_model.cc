@@ -135,7 +135,7 @@ class MemoryModel {
     return activation(stage) - model_.costs.stages[stage].kept_bytes;
   }
 
-  // Walks the list once, in steady state.
+  // Walks a worker's list once, in steady state, to find the peak.
   void add_peak(const ActionList& list, WorkerBytes& bytes) {
     const bool says_when =
         std::any_of(list.begin(), list.end(),

@@ -9,14 +9,14 @@
 namespace chimera {
 
 struct WorkerBytes {
-  double weights = 0;  // all versions alive at once, and their bf16 copies
+  double weights = 0;  // all live versions, with their bf16 copies
   double gradients = 0;
   double optimizer = 0;
-  double activations = 0;  // held at the peak
+  double activations = 0;  // activations held at the peak
   double boundary = 0;     // buffers of posted receives
-  double workspace = 0;    // of the action that runs at the peak
-  double checkpoint = 0;   // copy that is written while training goes on
-  double undo = 0;         // copy to undo updates, with late votes
+  double workspace = 0;    // used by the action at the peak
+  double checkpoint = 0;   // copy being written while training goes on
+  double undo = 0;         // copy to undo updates if votes are late
 
   [[nodiscard]] double total() const {
     return weights + gradients + optimizer + activations + boundary +

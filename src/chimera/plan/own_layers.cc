@@ -6,11 +6,11 @@ namespace chimera {
 namespace {
 
 struct Floats {
-  double kept = 0;       // from a forward to its backward
-  double workspace = 0;  // while a backward runs
+  double kept = 0;       // held from F to the backward
+  double workspace = 0;  // extra while a backward runs
   // Between I and W: inputs and output gradients of matrix products.
   double deferred = 0;
-  double input_workspace = 0;  // while I runs, beside what it defers
+  double input_workspace = 0;  // extra while I runs, besides `deferred`
 };
 
 Floats per_token_of_block(const LayerShape& shape) {

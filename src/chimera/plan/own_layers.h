@@ -7,10 +7,9 @@
 
 namespace chimera {
 
-// A profile for bytes alone; its times mean nothing here. Fitted to what
-// `chimera calibrate` measures of GPT-2, BERT and Llama, whose attention
-// libtorch fuses unless it has a dropout.
-// REQUIRES: the model's shape is known.
+// A profile of which only the bytes are meaningful. Fitted to what `chimera
+// calibrate` measures for GPT-2, BERT and Llama, whose attention libtorch fuses
+// unless it has dropout. REQUIRES: the model's shape is known.
 [[nodiscard]] Profile own_layers(const ModelConfig& model);
 
 }  // namespace chimera

@@ -112,7 +112,7 @@ TEST(PaperModel, FreeSlotsAreTheIdleOnesOfTheSchedule) {
   }
 }
 
-// T for D = N = 4, W = 2, worked out by hand.
+// Compares with T for D = N = 4, W = 2, worked out by hand.
 TEST(PaperModel, AddsMessagesAndTheSumThatIsNotHidden) {
   ScheduleSpec spec = chimera_spec(4, 4);
   spec.width = 2;
@@ -134,7 +134,7 @@ TEST(PaperModel, AddsMessagesAndTheSumThatIsNotHidden) {
   EXPECT_NEAR(paper_time(spec, costs, {.recompute = true}).compute,
               4 * 1 + 6 * 3, 1e-12);
 
-  // A heavy last stage can hide its sum in one slot of 2.
+  // A heavy last stage can hide 2 units of its sum, one idle slot.
   costs.stages[3].gradient_bytes = 400;
   EXPECT_NEAR(paper_time(spec, costs, {}).sum, 0.4 + 6 - 2, 1e-12);
 

@@ -57,10 +57,11 @@ struct Candidate {
 struct PlanTimes {
   double compute = 0;    // F, B and updates; mean over the workers
   double recompute = 0;  // recomputation; mean over the workers
-  double bubble = 0;     // idle time if messages and sums were free
+  double bubble = 0;     // idle time with free messages and sums
   double message = 0;    // added by messages
   double sum = 0;        // added by gradient sums
-  // Seconds that the scheme's best plan would gain without a memory limit.
+  // Seconds that a step of the scheme's best plan would save without a memory
+  // limit. Not part of the sum.
   double memory = 0;
 };
 
@@ -70,7 +71,7 @@ struct Plan {
   std::vector<int> cut;
   double step_s = 0;
   double bubble_ratio = 0;
-  WorkerBytes peak;  // of the worker that needs most
+  WorkerBytes peak;  // the neediest worker's bytes
   PlanTimes times;
   // The compute-only order of a planned scheme. Empty for all others, whose
   // name determines the order.
@@ -85,7 +86,8 @@ struct PlanChange {
   double factor = 2;
   size_t plan = 0;  // index in PlanReport::plans
   double step_s = 0;
-  // Empty: impossible after the change.
+  // The first plan's step time after the change; empty: the plan is then
+  // impossible.
   std::optional<double> first_step_s = {};
 };
 
@@ -96,7 +98,7 @@ struct PlanReport {
   std::vector<PlanChange> changes;  // plan_changes.h
   // How much of the space was searched.
   int candidates = 0;  // legal layouts
-  int judged = 0;      // not ruled out by a bound or by memory
+  int judged = 0;      // candidates neither bound nor memory ruled out
 };
 
 }  // namespace chimera

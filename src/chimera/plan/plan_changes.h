@@ -20,7 +20,7 @@ namespace chimera {
 [[nodiscard]] std::vector<PlanChange> what_would_change(
     const PlanRequest& request, const std::vector<Plan>& plans);
 
-// Number of ranks that share the update of one of its stages.
+// Number of ranks that share the update of one stage.
 [[nodiscard]] int update_holders(const PlanRequest& request,
                                  const Candidate& candidate);
 

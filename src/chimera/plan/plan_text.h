@@ -12,8 +12,8 @@ namespace chimera {
 struct PlanHeadline {
   std::string model;                 // as typed
   std::string profile;               // "p100 (built in)"
-  std::string block_times;           // source of the block's times
-  std::optional<double> peak_flops;  // of one worker, if known
+  std::string block_times;           // source of the blocks' times
+  std::optional<double> peak_flops;  // peak of one worker, if known
 };
 
 [[nodiscard]] std::string plan_text(const PlanHeadline& headline,

@@ -17,14 +17,14 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 struct Round {
   bool is_full = false;
   size_t most = 0;          // plans
-  size_t most_actions = 0;  // of all plans but the first
-  double within = 1;        // times the best plan's step
+  size_t most_actions = 0;  // total, the first plan excepted
+  double within = 1;        // at most this times the best step
 };
 constexpr Round kShort{.most = 24, .most_actions = 200000, .within = 1.3};
 constexpr Round kFull{
     .is_full = true, .most = 4, .most_actions = 4000, .within = 1.05};
 
-// A short search of a small order is longer: it costs little.
+// Effort of a short search, larger for small orders, where it costs little.
 double short_effort(const Schedule& order) {
   return std::clamp(20.0 / static_cast<double>(num_actions(order)), 0.02, 0.1);
 }
@@ -65,7 +65,8 @@ class PlannedSearch {
         bounded.begin(), bounded.end(),
         [](const auto& a, const auto& b) { return a.first < b.first; });
     begin(bounded, false);
-    // Nothing fits: find out how much memory would do.
+    // Nothing fits: bounds all layouts again to find how much memory would
+    // suffice.
     if (plans_.empty()) begin(bounded, true);
     search(kShort);
     search(kFull);
@@ -134,7 +135,7 @@ class PlannedSearch {
     }
   }
 
-  // Times the plan and keeps it if it fits.
+  // Keeps a plan that fits, with its time.
   void keep(Plan plan) {
     if (!judge_.fits(plan)) return;
     judge_.time(*plan.order, plan);
@@ -142,7 +143,7 @@ class PlannedSearch {
     plans_.push_back(std::move(plan));
   }
 
-  // The plan of fixed rules, not timed.
+  // Makes a plan from fixed rules, without its time.
   Plan made(const Candidate& candidate) {
     Schedule order = quick_order(candidate.spec, judge_.costs(candidate),
                                  bool{candidate.recompute});
@@ -185,7 +186,8 @@ class PlannedSearch {
       if (searched > 0 && searched + actions > round.most_actions) continue;
       searched += actions;
       if (round.is_full) {
-        // The search that anybody else makes for this layout starts there.
+        // Starts where `train` starts, so that the search gives the order that
+        // a run finds.
         start.order = make_schedule(start.candidate.spec).value();
       }
       go_on(start, round.is_full ? 1 : short_effort(*start.order));
@@ -274,7 +276,8 @@ class PlannedSearch {
     return caps;
   }
 
-  // Searches from the plan's order and keeps what is faster and fits.
+  // Searches on from the plan's order and keeps a result that is faster and
+  // fits.
   void go_on(const Plan& start, double effort) {
     const Candidate& candidate = start.candidate;
     Schedule order = make_order({.spec = candidate.spec,
@@ -297,7 +300,7 @@ class PlannedSearch {
   }
 
   CandidateJudge& judge_;
-  std::vector<Plan> plans_;  // timed, with their orders; all fit
+  std::vector<Plan> plans_;  // all fit; with times and orders
   PlannedChoice choice_;
 };
 

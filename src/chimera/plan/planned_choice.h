@@ -14,7 +14,7 @@ namespace chimera {
 
 struct PlannedChoice {
   std::optional<Plan> fitting;  // with its order
-  std::optional<Plan> any;      // without the memory limit
+  std::optional<Plan> any;      // best without the memory limit
   std::optional<Plan> most_frugal;
   int judged = 0;  // layouts
 };

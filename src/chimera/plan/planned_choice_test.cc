@@ -113,7 +113,7 @@ TEST_P(PlannedChoiceOf, RequestIsNotBeatenByAnythingTyped) {
 }
 
 std::vector<int> seeds() {
-  // Four workers, and the fewest samples: a second each.
+  // Four workers and the fewest samples, because each seed takes a second.
   if (std::getenv("CHIMERA_GRID") == nullptr) return {4, 9, 21};
   std::vector<int> all(30);
   std::iota(all.begin(), all.end(), 0);
@@ -146,7 +146,7 @@ TEST(PlannedChoice, WhatFitsMightFit) {
   }
 }
 
-// A quick order is an order like any other.
+// A quick order must be valid and keep its cap, like any other order.
 TEST(PlannedChoice, QuickOrdersKeepTheCap) {
   for (const auto& [shape, chunks, pipes] : {std::tuple(Shape::kLinear, 1, 2),
                                              {Shape::kVee, 2, 1},

@@ -136,7 +136,7 @@ class Planner {
     // a memory limit.
     const double limit = fits ? time_of(found.fitting) : time_of(found.any);
     if (bound >= limit) return;
-    // A closer bound: the end of this very order with free communication.
+    // A closer bound is the end of this order with free communication.
     if (request_.cost_model == CostModel::kSimulate &&
         order_bound(candidate, schedule, judge_.costs(candidate)) >= limit) {
       return;

@@ -27,7 +27,7 @@ struct LayerTable {
   std::vector<double> activation_bytes;
   // Further bytes that a backward needs while it runs.
   std::vector<double> workspace_bytes;
-  // Bytes kept between the two halves of a backward.
+  // Bytes kept between I and W, the two halves of a backward.
   std::vector<double> deferred_bytes;
   // Further bytes that I needs while it runs.
   std::vector<double> input_workspace_bytes;
@@ -50,19 +50,20 @@ struct LayerProfile {
 struct LinkProfile {
   double latency_s = 0;
   double s_per_byte = 0;
-  double s_per_message = 0;    // of a message, whatever its bytes
-  double node_s_per_byte = 0;  // of all sums of a worker together; 0 = no limit
-  bool blocking = false;       // a worker waits until its message is sent
+  double s_per_message = 0;    // fixed time of each message
+  double node_s_per_byte = 0;  // all sums of a worker together; 0 = no limit
+  bool blocking = false;       // a worker waits for its own sends
 
   bool operator==(const LinkProfile&) const = default;
 };
 
 // Links within a node, for messages and sums.
 struct NodeProfile {
-  int ranks = 1;  // that share a node
+  int ranks = 1;  // ranks that share a node
   double latency_s = 0;
   double s_per_byte = 0;
-  // Not the machine's, but how a run will be launched on it.
+  // Property of a launch rather than of the machine: how ranks are dealt to
+  // nodes.
   Distribution distribution = Distribution::kBlock;
 
   bool operator==(const NodeProfile&) const = default;
@@ -72,7 +73,7 @@ struct Profile {
   std::string name;
   std::string description;
   std::string source;
-  double memory_bytes = 0;  // of one worker; 0 = unknown
+  double memory_bytes = 0;  // memory of one worker; 0 = unknown
   // For workers that share processors, otherwise 0: number of cores, threads
   // per worker, and the factor by which compute is slower while all of them
   // compute. The times below are those of one worker that computes alone.
@@ -83,16 +84,16 @@ struct Profile {
   // do the same work at once.
   double jitter = 0;
   LinkProfile link;
-  LinkProfile sum;  // per round of Rabenseifner's algorithm
-  // If present, link and sum are those between nodes.
+  LinkProfile sum;  // costs of one round of Rabenseifner's algorithm
+  // Links within a node. If present, `link` and `sum` are those between nodes.
   std::optional<NodeProfile> node = {};
   double update_s_per_parameter = 0;
   // By ModelKind (GPT-2, BERT, Llama): how much longer a block takes in this
   // machine's software than the tables below say.
   std::array<double, 3> block_factor = {1, 1, 1};
-  std::vector<LayerProfile> layers;  // at least one block
-  // The share of an activation that is held between I and W, whatever the
-  // layers say. Not in a profile's text.
+  std::vector<LayerProfile> layers;  // one block or more
+  // Replaces the layers' share of an activation that is held between I and W.
+  // Not in a profile's text.
   std::optional<double> omega = {};
 
   bool operator==(const Profile&) const = default;

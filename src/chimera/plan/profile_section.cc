@@ -43,7 +43,7 @@ void ProfileSection::refuse(std::string_view key, Diagnostic error) {
 }
 
 const TomlEntry* ProfileSection::find(std::string_view key, Need need) {
-  // Whatever its value, a key that is asked for is a known one.
+  // A key that is asked for is known, whatever its value.
   asked_.emplace(key);
   for (const TomlEntry& entry : section_.entries) {
     if (entry.name == key) return &entry;

@@ -12,14 +12,13 @@
 namespace chimera {
 
 struct RunScheduleOptions {
-  // Whether the model's first and last stage share a weight. Empty: only
-  // model.init knows, and was not read; a lowered file is then taken at its
-  // word.
+  // True if the model's first and last stage share a weight. Empty: only
+  // model.init tells, and it was not read; a lowered file is then trusted.
   std::optional<bool> tied = false;
   // The costs for which an order is planned. Null: the times of emulated
   // stages, otherwise F = I = W.
   const Costs* costs = nullptr;
-  double jitter = 0;  // how much these vary, as in SearchOptions
+  double jitter = 0;  // variation of times, as in SearchOptions
   // The order from which planning starts; the result is never slower. May be
   // null.
   const Schedule* running = nullptr;  // lowered

@@ -49,7 +49,7 @@ std::vector<int> cut_by_time(const std::vector<LayerCosts>& costs, int stages) {
 struct StageSum {
   StageCosts costs = {.forward = 0, .input_grad = 0, .weight_grad = 0};
   int layers = 0;
-  double recompute_s = 0;  // of the recomputed layers
+  double recompute_s = 0;  // time of the recomputed layers
   double kept_bytes = 0;   // of the others
   double parameters = 0;
   double workspace_bytes = 0;
@@ -95,7 +95,7 @@ void add_tied(const std::vector<ModelLayer>& layers, double numbers,
     staged.tied_optimizer_bytes = kFloat * tied * numbers;
     return;
   }
-  // A single stage holds the tied weight once, like any other of its own.
+  // A single stage holds the tied weight once, like its other weights.
   stages[0].update += tied * update_s;
   stages[0].weight_bytes += kFloat * tied;
   stages[0].gradient_bytes += kFloat * tied;

@@ -13,8 +13,7 @@ namespace chimera {
 struct StagingOptions {
   int stages = 1;
   int micro_batch = 1;
-  // 2: backwards run on half a micro-batch at a time, at the speed of that
-  // size.
+  // 2: each backward runs on half a micro-batch, with the times of that size.
   int parts = 1;
   OptimizerKind optimizer = OptimizerKind::kAdamW;
   double momentum = 0;  // for SGD
@@ -33,7 +32,7 @@ struct StagedModel {
   // input; it is 1 where the profile does not tell what W needs.
   Costs costs;
   std::vector<double> workspace_bytes;  // [stage], while a backward runs
-  // [stage], while I runs, which leaves to W what a whole backward frees.
+  // [stage], while I runs. I leaves to W what a whole backward would free.
   std::vector<double> input_workspace_bytes;
   // [stage], between the halves of a backward, including the input if it is
   // kept.

@@ -7,7 +7,8 @@
 namespace chimera {
 namespace {
 
-// A scheme splits all backwards or none, so a small example decides.
+// Tells whether a scheme has whole backwards. A small example decides, because
+// a scheme splits all backwards or none.
 bool has_whole_backwards(const Scheme& scheme) {
   static const std::set<std::string_view> kWhole = [] {
     std::set<std::string_view> names;
@@ -59,8 +60,8 @@ class TimeBound {
  private:
   void walk(int pipe, int micros) {
     const bool whole = has_whole_backwards(scheme_);
-    double down = 0;  // first activation's time to reach this stage
-    double back = 0;  // last gradient's time from here to stage 0
+    double down = 0;  // time of the first activation to this stage
+    double back = 0;  // time of the last gradient to stage 0
     for (int stage = 0; stage < placement_.stages(); ++stage) {
       const StageCosts& cost = costs_.stages[stage];
       const int worker = placement_.worker(pipe, stage);
