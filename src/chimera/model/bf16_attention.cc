@@ -129,8 +129,9 @@ class ForwardHeads {
     // Keys that no query of the block sees are left out: with a causal mask
     // that about halves the work.
     const std::int64_t keys = rounded_up(sizes_.keys(first + rows), kLanes);
-    multiply({rows, keys, sizes_.width, queries.stride, padded_, padded_},
-             queries.row(first), keys_.data(), scores_.data());
+    multiplier_.multiply(
+        {rows, keys, sizes_.width, queries.stride, padded_, padded_},
+        queries.row(first), keys_.data(), scores_.data());
     float sums[kBlock];
     for (std::int64_t row = 0; row < rows; ++row) {
       const RowStatistics found =
@@ -139,8 +140,9 @@ class ForwardHeads {
       sums[row] = found.sum;
       log_sums[first + row] = found.most + std::log(found.sum);
     }
-    multiply({rows, sizes_.width, keys, padded_, sizes_.width, sizes_.width},
-             probabilities_.data(), values_.data(), mixed_.data());
+    multiplier_.multiply(
+        {rows, sizes_.width, keys, padded_, sizes_.width, sizes_.width},
+        probabilities_.data(), values_.data(), mixed_.data());
     for (std::int64_t row = 0; row < rows; ++row) {
       // Dividing the output by the sum, and not each probability, saves a pass
       // over them.
@@ -149,6 +151,7 @@ class ForwardHeads {
     }
   }
 
+  Multiplier multiplier_;
   Sizes sizes_;
   std::int64_t padded_;  // token count, rounded up to whole registers
   std::vector<std::uint32_t> keys_, values_;
@@ -219,22 +222,24 @@ class BackwardHeads {
     pack_columns(grads, block, grad_columns_.data());
     pack_rows(queries, block, block_rows_.data());
     pack_rows(grads, block, grad_rows_.data());
-    multiply({keys, kBlock, width, keys_.stride, kBlock, kBlock}, keys_.data,
-             block_columns_.data(), scores_.data());
-    multiply({keys, kBlock, width, values_.stride, kBlock, kBlock},
-             values_.data, grad_columns_.data(), changes_.data());
+    multiplier_.multiply({keys, kBlock, width, keys_.stride, kBlock, kBlock},
+                         keys_.data, block_columns_.data(), scores_.data());
+    multiplier_.multiply({keys, kBlock, width, values_.stride, kBlock, kBlock},
+                         values_.data, grad_columns_.data(), changes_.data());
     note_queries(head, first, rows);
     find_score_grads(first, rows, keys);
-    multiply({keys, width, kBlock, kBlock, width, width, true},
-             probabilities_.data(), grad_rows_.data(), value_grads_.data());
-    multiply({keys, width, kBlock, kBlock, width, width, true},
-             score_grads_.data(), block_rows_.data(), key_grads_.data());
+    multiplier_.multiply({keys, width, kBlock, kBlock, width, width, true},
+                         probabilities_.data(), grad_rows_.data(),
+                         value_grads_.data());
+    multiplier_.multiply({keys, width, kBlock, kBlock, width, width, true},
+                         score_grads_.data(), block_rows_.data(),
+                         key_grads_.data());
     // The gradient of keys and values is added up over all blocks and over all
     // query heads that share them. A block of query gradients is complete after
     // one product.
-    multiply({width, kBlock, rounded_up(keys, 2), padded_, kBlock, kBlock},
-             turned_keys_.data(), packed_score_grads_.data(),
-             query_grads_.data());
+    multiplier_.multiply(
+        {width, kBlock, rounded_up(keys, 2), padded_, kBlock, kBlock},
+        turned_keys_.data(), packed_score_grads_.data(), query_grads_.data());
     store_query_grads(head, first, rows);
   }
 
@@ -310,6 +315,7 @@ class BackwardHeads {
     }
   }
 
+  Multiplier multiplier_;
   Sizes sizes_;
   std::int64_t padded_;
   Rows keys_, values_;

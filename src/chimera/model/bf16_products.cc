@@ -160,8 +160,10 @@ CHIMERA_AVX512 void pack_rows(const Rows& rows, const RowSizes& sizes,
   }
 }
 
-void multiply(const Product& product, const BFloat16* left,
-              const std::uint32_t* right, float* result) {
+Multiplier::~Multiplier() { at::native::cpublas::brgemm_release(); }
+
+void Multiplier::multiply(const Product& product, const BFloat16* left,
+                          const std::uint32_t* right, float* result) {
   at::native::cpublas::brgemm(
       product.rows, product.columns, product.depth, product.left_stride,
       product.right_stride, product.result_stride, product.adds, left,
@@ -191,16 +193,17 @@ bool add_bf16_product(const at::Tensor& sum, const at::Tensor& left,
   at::parallel_for(0, blocks, 1, [&](std::int64_t begin, std::int64_t end) {
     const auto packed =
         std::make_unique_for_overwrite<std::uint32_t[]>(depth / 2 * kColumns);
+    Multiplier multiplier;
     for (std::int64_t first = begin * kColumns;
          first < std::min(end * kColumns, columns); first += kColumns) {
       const std::int64_t width = std::min(kColumns, columns - first);
       pack_rows({all.data + first, all.stride}, {right.size(0), depth, width},
                 packed.get());
       for (std::int64_t row = 0; row < rows; row += kRows) {
-        multiply({std::min(kRows, rows - row), width, depth, depth, width,
-                  sum.stride(0), true},
-                 &turned[row * depth], packed.get(),
-                 result + row * sum.stride(0) + first);
+        multiplier.multiply({std::min(kRows, rows - row), width, depth, depth,
+                             width, sum.stride(0), true},
+                            &turned[row * depth], packed.get(),
+                            result + row * sum.stride(0) + first);
       }
     }
   });

@@ -50,9 +50,24 @@ struct Product {
   bool adds = false;  // to the result
 };
 
-// Computes left (rows, depth) times a packed right factor (depth / 2, columns).
-void multiply(const Product& product, const at::BFloat16* left,
-              const std::uint32_t* right, float* result);
+// Multiplies on one thread, which runs no operator of libtorch meanwhile.
+//
+// On processors with AMX a product depends on the sizes that its thread has
+// last given to the tile registers. Operators of libtorch give them others, so
+// the destructor forgets the sizes. Otherwise the next product would not set
+// them and would fail with an illegal instruction.
+class Multiplier {
+ public:
+  Multiplier() = default;
+  ~Multiplier();
+  Multiplier(const Multiplier&) = delete;
+  Multiplier& operator=(const Multiplier&) = delete;
+
+  // Computes left (rows, depth) times a packed right factor (depth / 2,
+  // columns).
+  void multiply(const Product& product, const at::BFloat16* left,
+                const std::uint32_t* right, float* result);
+};
 
 // Adds the transpose of `left` (k, m) times `right` (k, n) to `sum` (m, n).
 // Returns false, with `sum` unchanged, if the kernels do not support these
