@@ -40,8 +40,8 @@ class JsonReader {
         errors_(errors),
         codes_(codes) {}
 
-  // Read one value each; `name` is what messages call it. Return nullopt, and
-  // record the mistake, if the value has another type or is out of range.
+  // Each of these reads one value, which messages call `name`. Returns nullopt,
+  // and records the mistake, if the value has another type or is out of range.
   std::optional<int> integer(const std::string& name);
   std::optional<std::int64_t> integer64(const std::string& name);
   std::optional<double> real(const std::string& name);

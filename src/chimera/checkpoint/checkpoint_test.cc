@@ -176,7 +176,7 @@ TEST_F(CheckpointTest, TheCopyIsTakenAtOnce) {
   std::vector<float> numbers(1000, 1.0F);
   saver.start({.step = 1},
               {SmallState::piece("weights", "w", {1000}, 0, numbers)});
-  std::fill(numbers.begin(), numbers.end(), 2.0F);  // plays the next update
+  std::fill(numbers.begin(), numbers.end(), 2.0F);  // as the next update would
   EXPECT_EQ(saver.wait_part(), Saver::Part::kWritten);
   saver.settle(true);
   const Result<Checkpoint> opened =
@@ -338,7 +338,7 @@ TEST_F(CheckpointTest, EveryDamagedOneIsKept) {
 
 TEST_F(CheckpointTest, ASaveThatCannotBeWrittenLeavesTheOldOne) {
   EXPECT_EQ(save(1).error, "");
-  // A file stands where the checkpoint's folder should be made.
+  // Puts a file in the way, where the checkpoint's folder would be made.
   write_file(saving_path(run_dir_, 2), "in the way");
   const SaveResult failed = save(2);
   EXPECT_EQ(failed.path, "");

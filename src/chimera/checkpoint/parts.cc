@@ -167,7 +167,7 @@ Committed commit_parts(const CommitOrder& order) {
     sync_directory(order.folder);
     fs::rename(order.folder, path);
     sync_directory(checkpoints_path(order.run_dir));
-    sync_directory(order.run_dir);  // checkpoints/ may be new
+    sync_directory(order.run_dir);  // in case checkpoints/ is new
   } catch (const fs::filesystem_error& error) {
     throw IoError(error.what());
   }

@@ -99,7 +99,7 @@ int Command::run(int argc, char** argv) {
   }
   set_mistakes_aside(words);
   try {
-    std::reverse(words.begin(), words.end());  // CLI11 takes them in reverse
+    std::reverse(words.begin(), words.end());  // CLI11 takes a reversed list
     app_->parse(words);
   } catch (const CLI::ParseError& error) {
     // CLI11 reports --help and --version as errors with code 0.
@@ -136,9 +136,9 @@ int Command::unknown_command(const std::string& word) const {
 }
 
 void Command::set_mistakes_aside(std::vector<std::string>& words) {
-  // Takes these mistakes out of the words, because CLI11 would stop at the
-  // first one. It then reads the rest, and the command reports all mistakes at
-  // once.
+  // Takes flags that are mistakes out of the words, because CLI11 would stop at
+  // the first one. It then reads the rest, and the command reports all mistakes
+  // at once.
   const auto is_flag = [](const std::string& word) {
     const std::size_t name = word.find_first_not_of('-');
     return word.starts_with('-') && name != std::string::npos && name <= 2 &&

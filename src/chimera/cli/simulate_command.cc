@@ -138,7 +138,7 @@ void SimulateCommand::read_noise(Values& values,
                    .hint = "0.05 for 5 %"});
   }
   constexpr int kMostSeed = 1000000;
-  constexpr int kPlays = 1000;  // plays kept free for each seed
+  constexpr int kPlays = 1000;  // number of plays reserved for each seed
   const int number = values.integer("--seed", seed).value_or(0);
   if (number < 0 || number > kMostSeed) {
     values.refuse({.code = "E403",
@@ -238,7 +238,7 @@ int SimulateCommand::run(Values& values) {
                           .needed = "are too many to simulate at once",
                           .hint = "use fewer --steps"}});
   }
-  // Lowers with unit costs, as a run does, which has no profile.
+  // Lowers with unit costs, as a run does, because a run has no profile.
   Costs lowering = made.costs;
   if (on) {
     lowering = uniform_costs(made.schedule, {});

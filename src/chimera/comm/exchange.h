@@ -72,9 +72,9 @@ T broadcast_value(Transport& transport, const T& value, const MessageId& id) {
   return value;
 }
 
-// Returns on every rank the values of all, combined in rank order, once all
-// have given theirs. `on_late(rank)` is called on rank 0 whenever a deadline
-// has passed while it waits for that rank.
+// Combines the values of all ranks in rank order and returns the result on
+// every rank, once every rank has given its value. `on_late(rank)` is called on
+// rank 0 whenever a deadline has passed while it waits for that rank.
 template <class T, class Combine, class Late>
 T agree(Transport& transport, T mine, const MessageId& id,
         const Combine& combine, const Late& on_late) {

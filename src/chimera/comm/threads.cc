@@ -77,9 +77,9 @@ class ThreadsWorld::Shared {
       if (gathering.missing > 0) return;
       std::vector<NumberBuffer> buffers = gathering.all();
       collectives_.erase(id);
-      // May throw, because the members' buffers differ in count or type. So the
-      // job is not counted before: abort() must not wait for a job that never
-      // runs.
+      // Throws if the members' buffers differ in count or type. The job is
+      // therefore counted only afterwards: abort() must not wait for a job that
+      // never runs.
       job.emplace(id.kind, std::move(buffers));
       ++running_;
     }
@@ -176,7 +176,7 @@ class ThreadsWorld::Shared {
   std::map<VoteId, Gathering<Ballot>> votes_;
 
  public:
-  CollectivePool pool;  // last member: its threads use all others
+  CollectivePool pool;  // declared last: its threads use all others
 };
 
 class ThreadsWorld::Rank final : public Transport {

@@ -23,8 +23,8 @@ class BackgroundStderr {
   std::streambuf* before_;
 };
 
-// Waits until everything sent to std::cerr is written, at most `most`. For a
-// process that exits without running destructors.
+// Waits until everything sent to std::cerr is written, but no longer than
+// `most`. For a process that exits without running destructors.
 void flush_stderr(std::chrono::milliseconds most);
 
 }  // namespace chimera

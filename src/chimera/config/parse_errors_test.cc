@@ -29,7 +29,7 @@ Lines errors_after_model(const std::string& text) {
   return errors("[model]\npreset = \"gpt2-tiny\"\n" + text);
 }
 
-// The same with a correct schedule in lines 3 to 6.
+// Like errors_after_model(), with a correct schedule in lines 3 to 6.
 Lines errors_after_schedule(const std::string& text) {
   return errors_after_model(
       "[schedule]\ndepth = 4\nmicros = 4\nmicro_batch = 2\n" + text);

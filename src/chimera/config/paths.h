@@ -24,8 +24,8 @@ void start_path_at(const std::filesystem::path& folder, const ConfigKey& key,
 // exist.
 [[nodiscard]] std::vector<const ConfigKey*> missing_inputs(RunConfig config);
 
-// The E012 for such a key. `where` may be empty. REQUIRES: missing_inputs()
-// returned it.
+// The E012 diagnostic for a key that missing_inputs() has returned. Its `where`
+// may be empty.
 [[nodiscard]] Diagnostic missing_input(const ConfigKey& key, RunConfig config);
 
 }  // namespace chimera

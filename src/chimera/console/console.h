@@ -13,7 +13,7 @@ void write_result(const std::string& text, const std::string& path);
 
 // Reads the file `path`, or standard input if it is "-".
 [[nodiscard]] Result<std::string> read_input(const std::string& path);
-// The name for that file in messages.
+// The name of the input `path` in messages: the path, or "standard input".
 [[nodiscard]] std::string input_name(const std::string& path);
 
 // Prints all errors, one per line. Returns the exit code for a user's mistakes.

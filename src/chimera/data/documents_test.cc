@@ -81,10 +81,10 @@ RC_GTEST_PROP(Documents, EachTargetComesOnceInAnEpoch, ()) {
   for (const int length : lengths) {
     jsonl += "{\"text\": \"" + std::string(static_cast<size_t>(length), 'a') +
              "\"}\n";
-    // Counts the newline after each text as a token;
+    // Counts the newline after each text as a token.
     targets += static_cast<size_t>(length);
   }
-  --targets;  // no newline follows the last text.
+  --targets;  // none follows the last text
   const std::string path = testing::TempDir() + "each_target.jsonl";
   write_file(path, jsonl);
   const int seq = *rc::gen::inRange(1, 20);

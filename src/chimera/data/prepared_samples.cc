@@ -137,8 +137,8 @@ Result<PreparedSamples> read_prepared(const JsonlText& jsonl,
     append(line.token_type_ids, samples.token_types_);
     append(line.labels, samples.targets_);
     append({line.next_sentence_label.value_or(0)}, samples.next_sentence_);
-    // Text is segment 0 and padding is segment 1, since positions see only
-    // their own segment.
+    // Puts text into segment 0 and padding into segment 1, because positions
+    // see only their own segment.
     samples.segments_.resize(samples.inputs_.size(), 0);
     for (size_t at = 0; at < line.attention_mask.size(); ++at) {
       if (line.attention_mask[at] == 1) continue;

@@ -128,7 +128,8 @@ Schedule forward_only(const Schedule& lowered) {
   forward.groups.clear();
   for (ActionList& list : forward.actions) {
     std::erase_if(list, [](const Action& action) {
-      // N is kept, because the vote adds up an evaluation's loss.
+      // N (start the vote) stays, because the vote adds up an evaluation's
+      // loss.
       return action.op != Op::kF && action.op != Op::kRF &&
              action.op != Op::kSF && action.op != Op::kN;
     });

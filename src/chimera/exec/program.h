@@ -102,8 +102,8 @@ class Program {
 };
 
 // Reduces a lowered schedule to its forwards, their messages and the vote, for
-// evaluations. ENSURES: the lists finish, because each keeps the order of a
-// list that does.
+// evaluations. ENSURES: the lists finish without deadlock, because they keep
+// the order of the lowered lists, which do.
 [[nodiscard]] Schedule forward_only(const Schedule& lowered);
 
 }  // namespace chimera

@@ -59,7 +59,7 @@ struct ForwardResult {
 struct UpdateOrder {
   int stage = 0;
   int step = 0;
-  int micro = kNone;  // set if each micro-batch has an update
+  int micro = kNone;  // set if each micro-batch has its own update
   // True: the update must not overwrite the current values, which are still
   // needed, and makes new ones.
   bool keep_current = false;

@@ -66,8 +66,9 @@ class Worker {
   // between stretches.
   [[nodiscard]] const WeightsPtr& weights(int stage);
 
-  // This rank's share of the training state. `lost` as in StateOrder. REQUIRES:
-  // called between stretches of `program`.
+  // This rank's share of the training state, to be saved. `lost`: a lost rank,
+  // which saves nothing; kNone: no rank is lost. REQUIRES: called between
+  // stretches of `program`.
   [[nodiscard]] std::vector<StatePiece> state(const Program& program,
                                               int lost = kNone);
 
@@ -76,10 +77,10 @@ class Worker {
   // the all-reduces of these steps.
   [[nodiscard]] int votes_read() const { return votes_read_; }
   [[nodiscard]] const Ballot& last_vote() const { return vote_; }
-  // After a failure: applies missing updates and undoes provisional ones that
-  // the vote did not confirm, so that all stages are in the state after `steps`
-  // steps. `vote` is the vote of the last of them. REQUIRES: the failure
-  // happened in step `steps` or later.
+  // After a failure in step `steps` or later: brings all stages to the state
+  // after `steps` steps, by applying missing updates and undoing provisional
+  // ones that the vote did not confirm. `vote` is the vote of the last of these
+  // steps.
   void finish_updates(const Program& program, int steps, const Ballot& vote);
 
   [[nodiscard]] const Recorder& recorder() const { return recorder_; }

@@ -73,8 +73,8 @@ void Worker::finish_sum(const CollectiveId& id) {
   const auto sum =
       std::find_if(open_sums_.begin(), open_sums_.end(),
                    [&](const OpenSum& open) { return open.id == id; });
-  // The sum is not open if N has waited for it, or if its group has no other
-  // rank.
+  // The sum is not open if the worker has waited for all sums before the vote
+  // (N), or if its group has no other rank.
   if (sum == open_sums_.end()) return;
   const Span span = waiting(sum->action, id.step, "a gradient sum",
                             [&] { return transport_.wait_collective(id); });

@@ -38,8 +38,8 @@ CHIMERA_AVX512 inline void store_bf16(at::BFloat16* to, __m512 numbers,
   _mm256_mask_storeu_epi16(to, lanes, rounded(numbers));
 }
 
-// e^x within two units in the last place; x below -87 counts as -87, above
-// 89 it is infinity, and not a number stays so.
+// e^x within two units in the last place; x below -87 counts as -87, x above 89
+// gives infinity, and NaN stays NaN.
 CHIMERA_AVX512 inline __m512 exp_of(__m512 x) {
   const __m512 bounded =
       _mm512_min_ps(_mm512_set1_ps(89), _mm512_max_ps(_mm512_set1_ps(-87), x));

@@ -24,7 +24,7 @@ void DeviceSum::run(CollectiveId::Kind kind,
   std::vector<DeviceSum*> sums;
   for (const NumberBuffer& member : members) {
     auto& sum = dynamic_cast<DeviceSum&>(*member.device);
-    sum.wait_for(sum);  // its rank's stream made the numbers
+    sum.wait_for(sum);  // the rank's stream makes the numbers
     sums.push_back(&sum);
   }
   if (kind == CollectiveId::Kind::kAllGather) {
@@ -48,7 +48,7 @@ void DeviceSum::finish() {
   flat_.copy_(host_, /*non_blocking=*/true);
 }
 
-// Added by the same tree as on the CPU, so with the same bits.
+// Adds by the same tree as on the CPU, so the bits are the same.
 void DeviceSum::all_reduce(std::span<DeviceSum* const> members,
                            bool only_shard) {
   const int count = static_cast<int>(members.size());

@@ -32,7 +32,8 @@ class HeldStages {
   // REQUIRES: the run resumes.
   [[nodiscard]] std::shared_ptr<TorchWeights> make_previous(int stage) const;
   [[nodiscard]] std::vector<StatePiece> state(const StateOrder& order) const;
-  // Bytes of state() once updates have run, with `versions` of the weights.
+  // Size of state() in bytes once updates have run, if it holds `versions`
+  // versions of the weights.
   [[nodiscard]] std::int64_t state_bytes(int stage, int versions) const;
 
   // Prepares the gradients of `stage`. REQUIRES: called before each backward.

@@ -16,8 +16,8 @@ void fill_dropout_mask(const at::Tensor& mask,
                        const std::vector<std::int64_t>& streams, double rate);
 
 // The sum of the squares of `numbers` (n), in double and as a tensor of one
-// number, so that nobody waits for it. On the CPU the same bits for any number
-// of threads. REQUIRES: contiguous, whole grains (kShardGrain).
+// number, so that the host need not wait for a device. On the CPU the same bits
+// for any number of threads. REQUIRES: contiguous, whole grains (kShardGrain).
 [[nodiscard]] at::Tensor sum_of_squares(const at::Tensor& numbers);
 
 }  // namespace chimera

@@ -29,10 +29,10 @@ class MemoryMeter {
   std::atomic<std::int64_t> peak_ = 0;
 };
 
-// While it exists, allocations of this thread count for `meter`, until any
-// thread frees them. The first MeterScope wraps the allocator permanently. The
-// thread identifies the rank because an allocator knows nothing else about its
-// caller.
+// While a MeterScope exists, allocations of its thread count for `meter`, until
+// any thread frees them. The first MeterScope wraps the allocator permanently.
+// The thread identifies the rank because an allocator knows nothing else about
+// its caller.
 class MeterScope {
  public:
   explicit MeterScope(std::shared_ptr<MemoryMeter> meter);

@@ -156,7 +156,7 @@ class TorchCompute final : public StageCompute {
   bool is_vote_late_ = false;
   std::optional<MicroBatches> batches_;
   ReceiveBuffers receive_buffers_;
-  std::shared_ptr<LentTensors> lent_;  // on a device, as the next three
+  std::shared_ptr<LentTensors> lent_;  // only on a device, as the next three
   std::optional<DeviceMemory> memory_;
   std::optional<DeviceClock> clock_;
   TimeMarkPtr work_start_;
@@ -286,8 +286,8 @@ std::vector<at::Tensor> TorchCompute::build_graphs(const Work& work,
       const at::NoGradGuard no_grad;
       x = run(x, {0, layers.first}, nullptr);
     }
-    // A leaf of its own: the backward ends here, and its gradient is what the
-    // stage below waits for.
+    // Makes the input a leaf of its own graph: the backward ends here, and the
+    // leaf's gradient is what the previous stage waits for.
     if (x.defined()) graph->input = x.detach().requires_grad_(true);
     const bool split = is_split_[index_.gradient(work.stage, work.micro, part)];
     const at::Tensor output =

@@ -75,13 +75,13 @@ class Heartbeats {
     bool knows_leaving = false;  // it was sent the last heartbeat
     Beat sent;
   };
-  // The last news of a rank. The communication thread writes them; any thread
-  // may read.
+  // The latest news of a rank, written by the communication thread; any thread
+  // may read it.
   struct Known {
     std::atomic<std::uint64_t> progress = 0;
     std::atomic<Clock::rep> heard = 0;
     std::atomic<bool> has_left = false;
-    std::atomic<int> silent_rank = -1;  // rank that was silent longest for it
+    std::atomic<int> silent_rank = -1;  // rank that it heard least recently
     std::atomic<Clock::rep> silent_for = 0;
   };
   // An Ending on the wire.

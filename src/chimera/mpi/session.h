@@ -20,7 +20,7 @@ class MpiSession {
   [[nodiscard]] int size() const { return size_; }
   // Number of ranks on this rank's host.
   [[nodiscard]] int ranks_here() const { return ranks_here_; }
-  // Index of this process among them.
+  // Index of this rank among the ranks of its host.
   [[nodiscard]] int local_rank() const { return local_rank_; }
   [[nodiscard]] int hosts() const { return hosts_; }
   // Example: "Open MPI v4.1.4".

@@ -10,7 +10,8 @@
 namespace chimera {
 namespace {
 
-constexpr int kSent = -1;  // stands for a length: nothing to check after a send
+// Stands for the expected length of a send, which has nothing to check.
+constexpr int kSent = -1;
 
 // MPI counts bytes in an int.
 constexpr std::size_t kLongestPiece = std::size_t{1} << 30;

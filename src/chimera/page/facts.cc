@@ -16,14 +16,15 @@ std::string percent(double share) {
   return fmt::format("{:.1f} %", 100 * share);
 }
 
-// "2026-11-18 01:02 UTC" of "2026-11-18T01:02:03Z"; other text as it is.
+// Writes "2026-11-18T01:02:03Z" as "2026-11-18 01:02 UTC"; returns other text
+// unchanged.
 std::string readable_time(const std::string& stamp) {
   constexpr std::size_t kLength = 20;
   if (stamp.size() != kLength || stamp[10] != 'T') return stamp;
   return stamp.substr(0, 10) + " " + stamp.substr(11, 5) + " UTC";
 }
 
-// "4 ms", or "2 to 6 ms" of stages that differ.
+// Examples: "4 ms"; "2 to 6 ms" if stages differ.
 std::string milliseconds(const std::vector<double>& stages) {
   const auto [least, most] = std::minmax_element(stages.begin(), stages.end());
   if (*least == *most) return fmt::format("{:g} ms", *least);

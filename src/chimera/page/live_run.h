@@ -32,7 +32,8 @@ class LiveRun {
   LiveRun(RunRecord record, const PageBudget& budget);
 
   [[nodiscard]] std::string version() const;
-  // A text that changes when any file changes that is only read as a whole.
+  // A fingerprint of the files that are only read as a whole: it changes
+  // whenever one of them does.
   [[nodiscard]] std::string stamp() const;
 
   PageBudget budget_;

@@ -40,7 +40,7 @@ struct RunRecord {
   std::vector<Mark> marks;                   // sorted by step
   std::vector<WorkerBytes> predicted_bytes;  // [worker] of one copy
   std::vector<Timeline> timelines;           // planned one first
-  std::string time_unit;                     // of timelines: "s", or "units"
+  std::string time_unit;                     // of all timelines: "s" or "units"
   std::vector<WorkerTime> planned_times;     // [worker] of one copy
   std::vector<WorkerTime> measured_times;    // [rank], over all traced steps
   std::vector<std::string> notes;            // what is not shown, and why

@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::uintmax_t kMostTraceBytes = std::uintmax_t{256} << 20;
 
-// Keeps the listed events in this order, with their causes and the path.
+// Keeps only the events in `order`, in that order, and adjusts their causes and
+// the critical path.
 void keep_events(const std::vector<int>& order, Timeline& timeline) {
   std::vector<std::int32_t> place(timeline.trace.events.size(), kNone);
   std::vector<Event> kept;

@@ -51,7 +51,8 @@ class StepClock {
     }
   }
 
-  // Zero at the start of the first event. REQUIRES: `time` is not in a pause.
+  // Converts a time of the trace: without the pauses, and 0 at the start of the
+  // first event. REQUIRES: `time` is not in a pause.
   [[nodiscard]] double at(double time) const {
     const auto after = std::upper_bound(
         pauses_.begin(), pauses_.end(), time,

@@ -42,7 +42,7 @@ TEST(WorkerTimes, NamesWhomAWorkerWaitedFor) {
                                {WaitReason::kActivation, 0, 1}}));
 }
 
-// A step, an evaluation of 100, and the step once more.
+// A trace of two equal steps with an evaluation of length 100 between them.
 TEST(WorkerTimes, LeaveOutWhatLiesBetweenSteps) {
   const Trace once = simulated("chimera", 4);
   Trace twice = once;

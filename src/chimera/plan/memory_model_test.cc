@@ -130,7 +130,7 @@ TEST(MemoryModel, TiedWeightsCountOncePerWorker) {
   EXPECT_EQ(both[3].optimizer, 2 * kWeights + 1000);
 }
 
-// A split backward keeps less for W than it found.
+// After I, a split backward holds less for W than the forward kept.
 TEST(MemoryModel, BetweenTheHalvesOfABackwardLessIsKept) {
   StagedModel model = even_model(4, 0);
   const Schedule schedule = made("zb-h1", 4, 8);

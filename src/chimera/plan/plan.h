@@ -71,7 +71,7 @@ struct Plan {
   std::vector<int> cut;
   double step_s = 0;
   double bubble_ratio = 0;
-  WorkerBytes peak;  // the neediest worker's bytes
+  WorkerBytes peak;  // of the worker that needs most bytes
   PlanTimes times;
   // The compute-only order of a planned scheme. Empty for all others, whose
   // name determines the order.

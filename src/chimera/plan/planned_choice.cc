@@ -17,8 +17,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 struct Round {
   bool is_full = false;
   size_t most = 0;          // plans
-  size_t most_actions = 0;  // total, the first plan excepted
-  double within = 1;        // at most this times the best step
+  size_t most_actions = 0;  // of all plans searched; the first is exempt
+  double within = 1;        // longest step, relative to the best
 };
 constexpr Round kShort{.most = 24, .most_actions = 200000, .within = 1.3};
 constexpr Round kFull{
@@ -79,9 +79,9 @@ class PlannedSearch {
  private:
   using Bounded = std::pair<double, const Candidate*>;
 
-  // Judges layouts, those with the least bound first; those that cannot fit
-  // only to find the fastest of all, or, with `to_the_end`, how little memory
-  // would do.
+  // Judges layouts in the order of their bounds, the lowest first. Layouts that
+  // cannot fit the memory are judged only to find the fastest without a limit
+  // or, with `to_the_end`, how much memory would suffice.
   void begin(const std::vector<Bounded>& layouts, bool to_the_end) {
     for (const auto& [bound, layout] : layouts) {
       if (bound >= best_time()) break;
@@ -194,8 +194,9 @@ class PlannedSearch {
     }
   }
 
-  // Orders the nearly equal ones of the `most` best plans by size: in a small
-  // one a search gets further in less time. REQUIRES: sorted plans.
+  // Sorts by size those of the `most` best plans that are nearly as fast as the
+  // best: a search gets further in a small plan in the same time. REQUIRES:
+  // plans are sorted by step time.
   void smallest_first(size_t most) {
     const auto end = std::find_if(
         plans_.begin(), plans_.begin() + static_cast<std::ptrdiff_t>(most),

@@ -146,7 +146,7 @@ TEST(PlannedChoice, WhatFitsMightFit) {
   }
 }
 
-// A quick order must be valid and keep its cap, like any other order.
+// A quick order must be valid and stay within its cap, like any other order.
 TEST(PlannedChoice, QuickOrdersKeepTheCap) {
   for (const auto& [shape, chunks, pipes] : {std::tuple(Shape::kLinear, 1, 2),
                                              {Shape::kVee, 2, 1},

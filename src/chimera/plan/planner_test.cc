@@ -63,7 +63,7 @@ TEST(PlanSpace, HoldsEveryWayToDealWorkersAndSamples) {
   }
   EXPECT_TRUE(schemes.contains("chimera"));
   EXPECT_TRUE(schemes.contains("zb-v"));
-  EXPECT_FALSE(schemes.contains("pipedream"));  // stale: only when named
+  EXPECT_FALSE(schemes.contains("pipedream"));  // asynchronous: only if named
 }
 
 // Bounds never rule out the best candidate.

@@ -43,7 +43,7 @@ void ProfileSection::refuse(std::string_view key, Diagnostic error) {
 }
 
 const TomlEntry* ProfileSection::find(std::string_view key, Need need) {
-  // A key that is asked for is known, whatever its value.
+  // Counts a key that is asked for as known, whatever its value.
   asked_.emplace(key);
   for (const TomlEntry& entry : section_.entries) {
     if (entry.name == key) return &entry;

@@ -38,7 +38,7 @@ Result<Schedule> read_schedule(const ScheduleConfig& config) {
   compare("micros", schedule->micros, spec.micros);
   compare("pipes", schedule->pipes(), spec.pipes.value_or(0));
   compare("chunks", schedule->chunks(), spec.chunks.value_or(0));
-  // 1 is the default of both, so it is no contradiction.
+  // A width of 1 is the default on both sides, so it contradicts nothing.
   if (spec.width > 1 && schedule->width > 1) {
     compare("width", schedule->width, spec.width);
   }

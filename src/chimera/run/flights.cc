@@ -30,7 +30,7 @@ void Flights::write(const std::string& run_directory,
           text);
     }
   } catch (const std::exception&) {
-    return;  // no one is left to tell
+    return;  // too late to report it
   }
 }
 

@@ -28,7 +28,7 @@ class AsapPass {
     for (int worker = 0; worker < schedule_.workers(); ++worker) {
       runnable_.push_back(worker);
     }
-    // In any order: the times depend on the lists alone.
+    // Workers may advance in any order: the times depend on the lists alone.
     while (!runnable_.empty()) {
       const int worker = runnable_.back();
       runnable_.pop_back();

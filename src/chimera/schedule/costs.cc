@@ -57,8 +57,9 @@ double compute_time(const Costs& costs, const Action& action, int parts) {
 
 namespace {
 
-// Ranks of copies that lie the same way on nodes repeat after ranks /
-// gcd(workers, ranks) copies; in turns, all copies lie the same way.
+// Checks as many copies as differ in how their ranks lie on nodes: ranks /
+// gcd(workers, ranks) with ranks in blocks. With ranks dealt out in turns, all
+// copies lie the same way.
 bool share_node(const NodeCosts& node, const Route& route) {
   const int all = route.workers * route.width;
   const int period = node.ranks / std::gcd(route.workers, node.ranks);

@@ -49,8 +49,8 @@ struct SumCosts {
   bool operator==(const SumCosts&) const = default;
 };
 
-// How a launcher deals ranks out to nodes, in the words of srun: so many in a
-// row to each, or one by one in turns.
+// How a launcher deals ranks out to nodes, in the words of srun: a block of
+// consecutive ranks to each node, or one rank to each node in turns.
 enum class Distribution { kBlock, kCyclic };
 inline constexpr auto kDistributionNames =
     std::to_array<std::string_view>({"block", "cyclic"});
@@ -122,8 +122,8 @@ void set_omegas(Costs& costs, const std::vector<double>& omega);
 [[nodiscard]] double compute_time(const Costs& costs, const Action& action,
                                   int parts);
 
-// The way of a message: between two workers of a copy, of which there are
-// `width`.
+// The route of a message between two workers of a copy. There are `width`
+// copies.
 struct Route {
   int from = 0;
   int to = 0;
@@ -175,8 +175,8 @@ struct SumRanks {
 [[nodiscard]] double sum_time(const Costs& costs, const Schedule& schedule,
                               const SumGroup& group);
 
-// How long that sum occupies the network card of each member: until then no
-// other sum gets anything of it. 0 without such a limit.
+// How long a sum of `group` occupies the network card of each member, which
+// carries no other sum meanwhile. 0 if cards have no limit.
 [[nodiscard]] double card_time(const Costs& costs, const Schedule& schedule,
                                const SumGroup& group);
 

@@ -49,7 +49,7 @@ TEST(Costs, RanksMayBeDealtOutInTurns) {
   const auto sum = [&](const std::vector<int>& holders, int width) {
     return all_reduce_time(costs, sum_ranks(costs, holders, 4, width), 8);
   };
-  // Both copies of a worker share a node, and so do those of worker 2.
+  // Both copies of worker 0 are on one node, with both copies of worker 2.
   EXPECT_DOUBLE_EQ(sum({0}, 2), 2 * 0.1 + 8 * 0.05);
   EXPECT_DOUBLE_EQ(sum({0, 2}, 2), 4 * 0.1 + 1.5 * 8 * 0.05);
   EXPECT_DOUBLE_EQ(sum({0, 1}, 2), 2 * 0.1 + 8 * 0.05 + 2 + 4 * 0.5);

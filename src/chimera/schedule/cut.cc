@@ -84,8 +84,8 @@ std::string shown_list(std::span<const int> cut) {
 std::vector<int> balanced_cut(std::span<const double> costs, int stages) {
   CHIMERA_CHECK(stages >= 1 && stages <= static_cast<int>(costs.size()),
                 "every stage needs a layer");
-  // Two passes: the least possible cost of the dearest stage, then the most
-  // even cut in which no stage costs more.
+  // Two passes: the first finds the least possible cost of the most expensive
+  // stage, the second the most even cut in which no stage costs more than that.
   const BestCut least(costs, stages, kInfinity, [](double so_far, double cost) {
     return std::max(so_far, cost);
   });

@@ -1,7 +1,7 @@
 // Random factors on the times of actions: log-normal with mean 1. A factor
-// depends on the play, the step and the action, and on nothing else. Orders are
-// therefore compared under the same noise, and emulated stages vary exactly as
-// the simulator says.
+// depends only on the play (which selects the random numbers), the step and the
+// action. Orders are therefore compared under the same noise, and emulated
+// stages vary exactly as the simulator says.
 #pragma once
 
 #include <cmath>

@@ -11,7 +11,8 @@
 namespace chimera {
 namespace {
 
-// True if updates do not stand together at the end of the step.
+// True if the mode places each update right behind its sums, instead of all
+// updates together at the end of the step.
 bool places_updates(Sync sync) {
   return sync == Sync::kDdp || sync == Sync::kBlocking;
 }
@@ -127,8 +128,8 @@ class Lowering {
   // is to be late.
   void emit_recompute(const Action& backward, ActionList& list) {
     const bool is_last = backward.stage + 1 == source_.stages();
-    // There each backward stands right behind its forward: nothing would be
-    // saved.
+    // In an asynchronous scheme the last stage runs each backward right behind
+    // its forward, so recomputing there would save nothing.
     if (options_.recompute_late && asynchronous_ && is_last) return;
     const size_t cell =
         MicroIndex(source_).cell(backward.stage, backward.micro);

@@ -292,8 +292,9 @@ void Rules::needs(int first, int second, const char* what) {
     report("E306", second,
            std::string("stands before ") + what + ", " + name(first));
   } else {
-    // If they are on two workers, no list says which comes first: the graph
-    // gets the wait, and is searched for cycles once it has all of them.
+    // If the two actions are on different workers, no list says which comes
+    // first: the wait goes into the graph, which is searched for cycles once it
+    // has all waits.
     graph_.add_wait(first, second);
   }
 }

@@ -8,7 +8,7 @@ namespace chimera::ordering {
 namespace {
 
 constexpr double kDust = 1e-9;     // relative rounding error
-constexpr size_t kLarge = 300000;  // actions; above this, ties are not broken
+constexpr size_t kLarge = 300000;  // actions; larger orders keep their ties
 constexpr double kDelay = 0.01;    // added to messages, in mean forwards
 
 // Few plays suffice to compare orders, because all have the same noise.

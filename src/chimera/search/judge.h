@@ -15,8 +15,8 @@ enum class Aim {
 
 struct JudgeOptions {
   Aim aim = Aim::kStep;
-  // How much times vary, as in SimulateOptions. If not 0, orders are compared
-  // by their mean time under this noise.
+  // Standard deviation of the times, as in SimulateOptions. If not 0, orders
+  // are compared by their mean time under this noise.
   double jitter = 0;
 };
 

@@ -101,7 +101,8 @@ TEST(Justify, ARunNeverLosesItsStart) {
           start, {.passes = 20, .noise = 1, .temperature = 10}, random);
       EXPECT_LE(best.excess, start.excess);
       EXPECT_TRUE(keeps_room(work.problem, best.lists));
-      // Its times are those of its lists, or later ones from a backward pass.
+      // Replayed, the lists end no later than in the run: a backward pass may
+      // have left the run's times later.
       EXPECT_LE(justifier.replayed(best.lists).excess, best.excess);
       ++tried;
     }

@@ -16,8 +16,8 @@ struct ListSearchOptions {
   Ticks bound = 0;
 };
 
-// Improves `lists` and returns the span of the result.
-// REQUIRES: the lists hold every action and keep the cap.
+// Improves `lists` and returns the span of the result. REQUIRES: the lists hold
+// every action and stay within the cap.
 Ticks search_lists(const Problem& problem, const Goal& goal,
                    const ListSearchOptions& options, CodeLists& lists);
 

@@ -8,10 +8,9 @@
 
 namespace chimera {
 
-// The best of a few fixed rules for one step.
-// REQUIRES: `spec` is legal and of a scheme whose order depends on costs; one
-// cost per stage.
-// ENSURES: the schedule is compute-only, validates clean and keeps the cap.
+// The best of a few fixed rules for one step. REQUIRES: `spec` is legal and of
+// a scheme whose order depends on costs; one cost per stage. ENSURES: the
+// schedule is compute-only, validates clean and stays within the cap.
 [[nodiscard]] Schedule quick_order(const ScheduleSpec& spec, const Costs& costs,
                                    bool recompute);
 

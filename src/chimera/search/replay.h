@@ -55,7 +55,7 @@ class Replay {
 
   const Problem& problem_;
   const Goal& goal_;
-  std::vector<Ticks> done_;  // [Problem::at(code, number)]; kNone: not yet
+  std::vector<Ticks> done_;  // [Problem::at(code, number)]: end; kNone: not yet
   std::vector<std::vector<Ticks>> start_;  // [worker][position]
   std::vector<int> count_;                 // [code]
   std::vector<int> position_;              // [worker]

@@ -185,7 +185,7 @@ class OrderSearch {
       }
     };
     std::int64_t one = kNever;  // room of the smallest activation
-    std::int64_t all = 0;       // of all that there are
+    std::int64_t all = 0;       // of all activations of a step
     for (const Slot& slot : problem_.slots) {
       one = std::min(one, std::max<std::int64_t>(1, slot.size));
       all += slot.size * slot.micros;
@@ -255,7 +255,8 @@ class OrderSearch {
     return wishes;
   }
 
-  // Judges the named schemes that keep the cap and returns the best of them.
+  // Judges the named schemes that stay within the cap and returns the best of
+  // them.
   [[nodiscard]] std::optional<CodeLists> best_named(const Goal& goal) {
     std::optional<CodeLists> best;
     Ticks span = kNever;
@@ -325,7 +326,7 @@ class OrderSearch {
   Problem problem_;
   Budget budget_;
   Ticks bound_ = 0;         // lower bound of the makespan of the problem
-  Ticks judged_bound_ = 0;  // the same of what the judge sees
+  Ticks judged_bound_ = 0;  // the same for the judge's simulations
   Ticks period_bound_ = 0;
   bool links_are_busy_ = false;  // messages occupy links
   Pool pool_;

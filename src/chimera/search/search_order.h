@@ -43,8 +43,8 @@ struct SearchOptions {
   bool steady = false;
   LowerOptions lowering;  // its costs are ignored
   double effort = 1;      // multiplies the number of orders tried
-  // How much times vary, as in SimulateOptions. If not 0, the order that is
-  // faster under this noise is preferred, even if it is a little slower
+  // Standard deviation of the times, as in SimulateOptions. If not 0, the order
+  // that is faster under this noise is preferred, even if it is a little slower
   // without.
   double jitter = 0;
   OnProgress on_progress = {};  // called some dozens of times; may be empty
@@ -54,10 +54,10 @@ struct SearchOptions {
 [[nodiscard]] bool depends_on_costs(const Schedule& schedule);
 
 // The best order found for the placement and micro-batches of `schedule`.
-// REQUIRES: `schedule` is compute-only, validates clean and keeps the cap; the
-// cap leaves room for one activation of every stage that a worker holds.
-// ENSURES: in the simulator the result is no slower than `schedule`, or than
-// any named scheme on that placement within the cap, by the measure that
+// REQUIRES: `schedule` is compute-only, validates clean and stays within the
+// cap; the cap leaves room for one activation of every stage that a worker
+// holds. ENSURES: in the simulator the result is no slower than `schedule`, or
+// than any named scheme on that placement within the cap, by the measure that
 // `options.steady` and `options.jitter` name; schemes that halve backwards are
 // not compared.
 [[nodiscard]] Schedule search_order(const Schedule& schedule,
@@ -76,8 +76,8 @@ struct OrderRequest {
   OnProgress on_progress = {};
 };
 
-// Reasons why no order of `layout` keeps a cap in bytes: the costs tell no
-// bytes, or a worker cannot hold one activation of each of its stages.
+// Reasons why no order of `layout` stays within a cap in bytes: the costs tell
+// no bytes, or a worker cannot hold one activation of each of its stages.
 [[nodiscard]] Diagnostics check_cap_bytes(const Schedule& layout,
                                           const Costs& costs, double cap);
 

@@ -356,7 +356,7 @@ TEST(PlanOrder, NoiseChoosesAnotherOrder) {
   const Schedule exact = planned_for(0);
   const Schedule robust = planned_for(0.1);
   const auto expected = [&](const Schedule& lowered) {
-    // Other random numbers than the search has.
+    // Uses other random numbers than the search.
     return expected_makespan(lowered, costs, {.jitter = 0.1, .play = 1000});
   };
   EXPECT_LT(expected(robust), expected(exact));
@@ -540,7 +540,8 @@ RC_GTEST_PROP(PlanOrderProperty, NoFoundOrderIsBelowItsBound, ()) {
   const BoundOptions options{.cap = spec.cap};
   RC_ASSERT(simulate(lowered, costs).makespan >=
             lower_bound(lowered, costs, options) * (1 - 1e-9));
-  // One period may be shorter; many are not, but for the idle time of one.
+  // A single period may be shorter than the bound. A run of many periods may be
+  // shorter only by the idle time of one period.
   constexpr int kSteps = 20;
   const double bound = period_bound(lowered, costs, options);
   const double idle = bound - least_work(lowered, costs);

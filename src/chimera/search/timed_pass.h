@@ -22,7 +22,7 @@
 namespace chimera::ordering {
 
 struct PassRule {
-  bool keeps_targets = true;  // false: the list rule
+  bool keeps_targets = true;  // target rule; false: list rule
   // Target rule: an action may be delayed by another by this much.
   Ticks tolerance = 0;
   // List rule: a worker idles up to this long for a better action.
@@ -83,8 +83,8 @@ class TimedPass {
   };
 
   void reset();
-  // Starts an action of the worker, or sets the time when it looks again.
-  // Returns whether an action started.
+  // Starts an action of the worker, or sets the time at which the worker looks
+  // for work again. Returns whether an action started.
   bool look(int worker, Ticks now);
   void sort_out(int worker, Ticks now);
   [[nodiscard]] int choose_by_target(Ticks now) const;
@@ -110,7 +110,7 @@ class TimedPass {
   std::vector<Ticks> free_at_;        // [worker]
   std::vector<Ticks> rest_;           // [worker]: work left
   WakeTimes wake_;
-  std::vector<std::vector<int>> order_;  // [worker]: kinds as they began
+  std::vector<std::vector<int>> order_;  // [worker]: kinds, by start
   // Used while one worker chooses.
   std::vector<Ready> ready_;
   std::vector<Expected> expected_;

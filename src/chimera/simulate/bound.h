@@ -28,7 +28,7 @@ struct BoundOptions {
   // The most activations a worker may hold, in D-ths of the model; absent: no
   // limit.
   std::optional<double> cap;
-  // False: as if links carried any number of messages at once.
+  // False: ignores links, as if they carried any number of messages at once.
   bool links = true;
 };
 

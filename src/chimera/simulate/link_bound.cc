@@ -54,7 +54,7 @@ class LinkBound {
              down[stage].total() + back[stage].total();
     }
     double before = 0;  // time from the start to the end of F at `stage`
-    double after = costs_.stages[0].weight_grad;  // from I at `stage` on
+    double after = costs_.stages[0].weight_grad;  // time from I at `stage` on
     for (int stage = 0; stage < last; ++stage) {
       before += costs_.stages[stage].forward;
       after += costs_.stages[stage].input_grad;

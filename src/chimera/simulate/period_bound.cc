@@ -158,9 +158,10 @@ class PeriodBound {
     return static_cast<size_t>(std::max(0.0, std::floor(held / share)));
   }
 
-  // The most work that can be left after the last forward of a worker, whose
-  // activation is one of those held whole: I and W of these, and W of what is
-  // held after its I in the rest of the room.
+  // The most work that a worker can have left after its last forward. Some
+  // activations are then held whole, that of this forward among them: each
+  // leaves I and W. Others, in the rest of the room, are held after their I:
+  // each leaves W.
   [[nodiscard]] double most_after_forward(const WorkerWork& work) const {
     const size_t R = room(work);
     if (work.omega == 1) return work.backwards.sum(R);
@@ -228,7 +229,7 @@ class PeriodBound {
     });
   }
 
-  // The action of the worker's next step at which a time ends.
+  // The action of the worker's next step up to which a time is counted.
   enum class To { kForward, kInput };
 
   // Time after the worker's last input gradient until the next step's action.

@@ -77,8 +77,9 @@ TEST(PeriodBound, IsWhatAnExactSolverFindsOnFourWorkers) {
   EXPECT_NEAR(bound_of(spec, {8, 8, 6, 1}), 182, 1e-9);
 }
 
-// One pipe, D = 4, cap 8: the last worker waits 13 after its last I, and has 8
-// W to run if what waits for W is held whole, 1 + 7 / omega else.
+// One pipe, D = 4, cap 8: the last worker waits 13 after its last I. It then
+// has 8 W to run if an activation that waits for its W is held whole (omega 1),
+// and 1 + 7 / omega of them otherwise.
 TEST(PeriodBound, CountsWhatIsHeldBetweenTheHalves) {
   const ScheduleSpec spec{
       .scheme = "planned", .depth = 4, .micros = 16, .pipes = 1, .cap = 8};

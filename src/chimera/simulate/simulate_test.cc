@@ -115,7 +115,7 @@ TEST(Simulate, NoiseBelongsToTheAction) {
     std::vector<std::tuple<Op, int, int, double>> all;
     for (const Event& event :
          simulate(schedule, costs, {.jitter = 0.2}).trace.events) {
-      if (is_vote(event.action.op)) continue;  // its time is that of waiting
+      if (is_vote(event.action.op)) continue;  // its length is a wait
       const double time = std::round((event.end - event.start) * 1e9);
       all.emplace_back(event.action.op, event.action.stage, event.action.micro,
                        time);
@@ -295,8 +295,8 @@ TEST(Simulate, StepsDoNotMeetInABarrier) {
   EXPECT_EQ(simulation.makespan, 3 * 24 + 27);
 }
 
-// While the pipeline drains, no forwards come between backwards, so steps end
-// early: they must not count.
+// Steps that end while the pipeline drains are shorter, because no forwards
+// come between their backwards. They must not count towards the period.
 TEST(Simulate, APeriodHasTheWholeWorkOfTheBusiestWorker) {
   for (const char* scheme : {"pipedream", "pipedream-2bw"}) {
     for (const int micros : {4, 6}) {
@@ -336,8 +336,9 @@ TEST(Simulate, SumsWaitForSendsThatBlock) {
   EXPECT_GT(simulation.makespan, 200);
 }
 
-// Two sums that start together: the first ends by its own rate, the second when
-// the card has passed the bytes of both; a single one is not slowed down.
+// Two sums that start together: the first ends at its own rate, the second once
+// the network card has passed the bytes of both. A single sum is not slowed
+// down.
 TEST(Simulate, SumsShareNetworkCards) {
   const Schedule schedule =
       make({.scheme = "chimera", .depth = 2, .micros = 2});
@@ -412,7 +413,8 @@ TEST(Simulate, NoSchemeBeatsTheBound) {
 }
 
 TEST(Simulate, BoundIsThatOfThePlacement) {
-  // 3N + skew: D-1 for one pipe, D/2-1 for two pipes, half of that for a vee.
+  // 3N + skew, where the skew is D-1 for one pipe, D/2-1 for two pipes, and
+  // half of that for a vee.
   const auto bound = [](const ScheduleSpec& spec) {
     const Schedule schedule = make(spec);
     return simulate(lower(schedule), uniform_costs(schedule, {})).bound;

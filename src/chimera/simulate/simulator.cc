@@ -254,8 +254,8 @@ void Simulator::finish(int worker) {
   if (is_backward(event.action.op)) free_held(worker, event.action, event.step);
 }
 
-// The end of the last input gradient leaves what the weight gradient needs, and
-// the end of that leaves nothing.
+// Frees the memory of a micro-batch: after its last input gradient all but what
+// the weight gradient needs, after its last weight gradient the rest.
 void Simulator::free_held(int worker, const Action& action, int step) {
   const size_t cell = index_.cell(action.stage, action.micro);
   PartsDone& done = parts_done_[step * index_.cells() + cell];

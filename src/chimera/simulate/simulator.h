@@ -124,7 +124,7 @@ class Simulator {
   Jitter jitter_;
   Links links_;
   int rounds_;
-  size_t sums_per_group_ = 1;  // micros if every micro-batch has sums
+  size_t sums_per_group_ = 1;  // per step; N if each micro-batch is summed
   std::vector<WorkerState> workers_;
   std::vector<MessageArrival> messages_;     // [step, made]
   std::vector<Sum> sums_;                    // [step, group, micro]

@@ -42,7 +42,7 @@ struct TokenizerSpec {
   std::vector<AddedToken> added;
   Normalizer normalizer;
   std::variant<BpeSpec, WordPieceSpec> model;
-  // The files' name for the end-of-text token; empty if they have none.
+  // The end-of-text token that the tokenizer's files name; empty if none.
   std::string end_of_text = {};
 };
 

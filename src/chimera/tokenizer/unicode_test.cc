@@ -14,7 +14,7 @@ TEST(Unicode, KnowsClasses) {
   EXPECT_EQ(classes['a'], kLetter);
   EXPECT_EQ(classes['7'], kNumber);
   EXPECT_EQ(classes[' '], kSpace);
-  EXPECT_EQ(classes['$'], kPunctuation);  // BERT's choice; a symbol in Unicode
+  EXPECT_EQ(classes['$'], kPunctuation);  // as in BERT; in Unicode a symbol
   EXPECT_EQ(classes[0x4E2D], kLetter | kIdeograph);
   EXPECT_EQ(classes[0x301], kMark | kUnsettled);
   EXPECT_EQ(classes[0], kControl);

@@ -31,7 +31,8 @@ class Merging {
 
   void run() {
     for (int at = 0; at < static_cast<int>(trace_.events.size()); ++at) {
-      // In order of time, so whatever may be the cause has been noted before.
+      // Visits events in order of time, so every possible cause has been noted
+      // before.
       trace_.events[at].cause = cause_of(trace_.events[at]);
       note(at);
     }

@@ -142,7 +142,8 @@ TraceClock::Reading TraceClock::read(Channel channel) {
           .offset = Seconds(offset).count()};
 }
 
-// Assumes that the lead grows evenly between the two readings.
+// Assumes that this clock's lead over rank 0's grows evenly between the two
+// readings.
 std::vector<std::vector<Event>> TraceClock::gather(std::vector<Event> events) {
   const Reading last = read(Channel::kClockAtEnd);
   const double growth =

@@ -13,9 +13,11 @@ namespace chimera {
 
 struct DeviceRequest {
   DeviceKind kind = DeviceKind::kCpu;
-  int ranks = 1;       // of the run
-  int ranks_here = 0;  // processes of this host; 0: all are threads of one
-  int local_rank = 0;  // index of this process among them
+  int ranks = 1;  // of the run
+  // Ranks that are processes of this host; 0: all ranks are threads of one
+  // process.
+  int ranks_here = 0;
+  int local_rank = 0;  // index of this process on its host
   bool emulated = false;
 };
 
@@ -26,9 +28,9 @@ struct CudaDevices {
 };
 [[nodiscard]] CudaDevices count_devices();
 
-// Returns the device of each rank; for a rank that is a process, the device of
-// its own. E577 if the devices are not there, are too
-// few, or cannot serve such a run.
+// Chooses the device of each rank. If ranks are processes, every entry is this
+// process's device. E577 if the devices are not there, are too few, or cannot
+// serve such a run.
 [[nodiscard]] Result<std::vector<at::Device>> choose_devices(
     const DeviceRequest& request, const CudaDevices& here);
 

@@ -222,9 +222,9 @@ class LayerBench::Pass {
   }
 
  private:
-  // How much more is held while a later block runs its I than before the first:
-  // the gradient between them, and what the blocks before it leave to W instead
-  // of what they held.
+  // How many more bytes are held while a later block runs its I than before the
+  // first block's: the gradient between blocks, and for each block in between
+  // what it leaves to W instead of what its forward kept.
   [[nodiscard]] double growth(const LayerBytes& block) const {
     if (blocks_ == 1) return 0;
     const double each = block.deferred - block.activation;

@@ -11,7 +11,7 @@
 namespace chimera {
 
 struct LinkSample {
-  double rounds = 1;  // number of latencies in it
+  double rounds = 1;  // number of message latencies in `seconds`
   double bytes = 0;   // bytes that pass one link
   double seconds = 0;
 };

@@ -29,7 +29,7 @@ double measure_thread_flops(Precision precision) {
   constexpr int kWindows = 4;
   constexpr double kWindow = 0.03;
   constexpr auto kLongest = std::chrono::milliseconds(500);
-  at::set_num_threads(1);  // of this thread's products
+  at::set_num_threads(1);  // for products on this thread
   const at::Tensor a =
       at::ones({kSize, kSize},
                precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat);

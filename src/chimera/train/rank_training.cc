@@ -76,7 +76,7 @@ RankTraining::~RankTraining() = default;
 void RankTraining::run(TrainOutcome& outcome) {
   if (keeps_events()) clock_.emplace(transport_);
   const int steps = run_steps();
-  // No later vote will close the last save.
+  // Closes the last save here, because no later vote can close it.
   if (saving_) saving_->finish();
   note_outcome(steps, outcome);
   if (setup_.config.run.trace) {
@@ -225,7 +225,8 @@ Schedule RankTraining::replan() {
     // broadcast_text() keeps telling the others that rank 0 is at work.
     text = std::async(std::launch::async, [&] {
       const Costs costs = measured_costs(setup_.schedule, trace);
-      // More than this is not noise, and no order helps against it.
+      // Limits the jitter: a larger one is not noise, and no order helps
+      // against it.
       const double jitter = std::min(0.5, measured_jitter(trace));
       next.lowered = setup_.later ? *setup_.later : planned_for(costs, jitter);
       next.before_s = ordering::judged_period(setup_.schedule, costs, jitter);

@@ -38,7 +38,7 @@ std::uint64_t hash_of_stage(const ReplicaCheck& check, int stage,
 std::string differences(const Schedule& schedule,
                         const std::vector<std::vector<StageHash>>& all) {
   std::map<std::int64_t, std::map<std::uint64_t, std::vector<std::string>>>
-      holders;  // by stage and hash
+      holders;  // [stage][hash]: workers that hold it
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     for (const StageHash& held : all[rank]) {
       holders[held.stage][held.hash].push_back(

@@ -28,8 +28,8 @@ class Saving {
   // if there is none.
   [[nodiscard]] int next(int step) const;
 
-  // add_to tells the others, through a step's vote, how far this rank's part
-  // is; note reads what all ranks have told.
+  // Exchange the progress of saves through the votes of steps: add_to() adds
+  // this rank's progress to its ballot, note() reads the progress of all ranks.
   void add_to(Ballot& ballot);
   void note(const Ballot& vote);
 

@@ -229,8 +229,9 @@ Result<std::unique_ptr<RunSetup>> set_up(const RunConfig& config,
         emulated_stages(emulated_costs(setup->config, setup->schedule));
     return setup;
   }
-  // In this order, because a cut needs model and schedule, a checkpoint is
-  // compared with all of them, and data starts where the checkpoint ends.
+  // Sets up the parts in this order, because a cut needs model and schedule, a
+  // checkpoint is compared with all of them, and data starts where the
+  // checkpoint ends.
   append(errors, set_up_cut(*setup));
   if (saved->checkpoint) append(errors, set_up_resume(*setup, *saved));
   append(errors, set_up_data(*setup, options.scans_data));

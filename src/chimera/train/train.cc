@@ -30,7 +30,7 @@ class Training {
   [[nodiscard]] int wait_for_lost() const;
   void go_on_after(const std::string& reason);
 
-  // Values of lost_ besides the number of the rank that failed.
+  // Special values of lost_, which otherwise is the number of the failed rank.
   static constexpr int kNobody = -1;
   static constexpr int kAll = -2;  // no rank's weights can be trusted
 

@@ -80,7 +80,7 @@ void ExitReport::leave_state(const RunState& state) const {
   try {
     write_state(options_.run_dir, state);
   } catch (const std::exception&) {
-    return;  // no one is left to tell
+    return;  // too late to report it
   }
 }
 

@@ -24,7 +24,7 @@ std::string ending_text(const Ending& ending, int rank) {
     return fmt::format("lost rank {}: {}", ending.lost,
                        ending.is_dead ? "its process has died" : silence());
   }
-  // An origin below 0 is a communication thread that has failed itself.
+  // An origin below 0 means that a communication thread has failed.
   if (ending.origin == rank || ending.origin < 0) return ending.reason;
   return fmt::format("ended by rank {}: {}", ending.origin, ending.reason);
 }

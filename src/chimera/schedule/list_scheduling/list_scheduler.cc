@@ -140,14 +140,17 @@ bool ListScheduler::may_hold_more(int slot) const {
       own + it.size > policy_->quotas[slot] * it.size) {
     return false;
   }
-  // Afterwards the slot holds a whole activation, and needs no reserve. With
-  // recomputation it does so until the end of I.
+  // Counts the room without the slot's reserve: once the action runs, the slot
+  // holds a whole activation (with recomputation, until the end of I) and needs
+  // no reserve.
   return used_[it.worker] + it.size + reserved_[it.worker] - held.reserve <=
          problem_.room;
 }
 
-// The room to be kept free for a slot that has begun so many activations: one
-// more, unless it holds a whole one already. What it holds after I can go.
+// The room to be kept free for a slot that has begun `begun` activations:
+// enough for one more, unless the slot holds a whole one already. The room of
+// an activation that it holds between I and W is subtracted, because running
+// the W frees it.
 std::int64_t ListScheduler::reserve_of(int slot, const Held& held,
                                        int begun) const {
   const Slot& it = problem_.slots[slot];

@@ -91,9 +91,9 @@ ActionLists order(const Layout& layout, const Placement& placement) {
   int slot = 0;
   while (first < N) {
     const int left = N - first;
-    // A unit takes as many slots as a worker uses in it: 2D, or 3D with doubled
-    // forwards (D and 2D backwards) or halved backwards (D forwards and 2D
-    // halves).
+    // A unit takes as many slots as each worker fills in it: 2D; 3D with
+    // doubled forwards (D slots of forwards, 2D of backwards) or with halved
+    // backwards (D slots of forwards, 2D of backward halves).
     if (layout.scale == Scale::kDoubling && left >= 2 * D) {
       slots.add({.first = first,
                  .micros = 2 * D,

@@ -41,8 +41,8 @@ ActionLists order(const Layout& layout, const Placement& placement) {
       if (best.span <= bound || left-- == 0) return;
       set_keys(problem, rule, policy);
       scheduler.run(policy, tried);
-      // Takes, of orders with one span, that whose steps follow each other
-      // most closely.
+      // Keeps the order with the shortest span; among equals, that whose steps
+      // follow each other most closely.
       if (std::pair(tried.span, tried.lateness) <
           std::pair(best.span, best.lateness)) {
         std::swap(tried, best);

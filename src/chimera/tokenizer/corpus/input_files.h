@@ -21,7 +21,7 @@ enum class DocumentKind : std::uint8_t {
 struct InputFile {
   std::string path;
   DocumentKind documents = DocumentKind::kFile;  // .jsonl: kJsonLine
-  Compression compression = Compression::kNone;  // by a final .gz or .zst
+  Compression compression = Compression::kNone;  // from the suffix .gz or .zst
   std::int64_t bytes = 0;                        // as stored
 };
 

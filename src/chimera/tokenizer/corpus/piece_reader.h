@@ -30,8 +30,9 @@ class PieceReader {
   PieceReader(const std::vector<InputFile>& files, const Tokenizer& tokenizer)
       : files_(files), tokenizer_(tokenizer) {}
 
-  // The next piece; nullopt at the end. A piece grows beyond 256 KB only
-  // while a document has no place to cut, or, in a file of many, no end.
+  // The next piece; nullopt at the end. A piece exceeds 256 KB only where a
+  // document has no place to cut or, in a file of many documents, has not ended
+  // yet.
   [[nodiscard]] Result<std::optional<Piece>> next();
 
  private:
