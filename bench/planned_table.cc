@@ -23,7 +23,7 @@ struct CostCase {
   double message = 0;
   double input_grad = 1;
   double weight_grad = 1;
-  double last_stage = 1;  // how many times as expensive as the others
+  double last_stage = 1;  // its cost relative to other stages
   bool recompute = false;
 };
 

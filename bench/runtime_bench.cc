@@ -73,7 +73,7 @@ Schedule make(const ScheduleSpec& spec, const LowerOptions& lowering) {
 
 struct Comparison {
   double step_s = 0;    // measured
-  bool is_met = false;  // the limit against the simulated step
+  bool is_met = false;  // the step is within its limit
 };
 
 Comparison compare(const Schedule& lowered, const Costs& costs,

@@ -41,7 +41,7 @@ void all_steps(benchmark::State& state, const char* scheme) {
 
 void layouts(benchmark::internal::Benchmark* bench) {
   bench
-      ->Args({64, 1024, 1})  // the limit of 1 s
+      ->Args({64, 1024, 1})  // must take under 1 s
       ->Args({32, 64, 64})   // 2,048 workers as 64 copies
       ->Args({2048, 64, 1})  // 2,048 workers in one pipe
       ->ArgNames({"D", "N", "W"})

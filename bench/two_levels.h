@@ -13,8 +13,9 @@ struct TwoLevels {
   int node_ranks = 1;
 };
 
-// Messages across nodes and sums within pairs of them, sums across nodes, sums
-// that reduce within nodes first, copies that lie differently on nodes.
+// Layouts with messages across nodes and sums within pairs of nodes, with sums
+// across nodes, with sums that reduce within nodes first, and with copies that
+// lie differently on nodes.
 inline std::vector<TwoLevels> two_level_layouts() {
   return {
       {{.scheme = "chimera", .depth = 8, .micros = 8}, 4},

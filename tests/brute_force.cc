@@ -32,7 +32,8 @@ Machine::Machine(const Schedule& schedule, Kind kind, const Costs& costs,
   unroll(options.steps);
 }
 
-// Round r runs an action for step r + offset, if that step exists.
+// Unrolls the lists: round r runs an action for step r + offset, if that step
+// exists.
 void Machine::unroll(int steps) {
   int lag = 0;
   for_each_action(schedule_, [&lag](int, const Action& a) {

@@ -153,7 +153,8 @@ class Machine {
   int node_of(int rank) const;
   bool is_in_node(int from, int to) const;
   double message_bytes(const Task& t) const;
-  // [node]: members of a sum on it; without nodes each is on one of its own.
+  // [node]: number of a sum's members on it. Without nodes, each member counts
+  // as on a node of its own.
   std::map<int, int> spread(int group) const;
   double gradient_bytes(int group) const;
   double sum_duration(int group) const;

@@ -86,8 +86,9 @@ bool Machine::receive(const Task& t) {
   return true;
 }
 
-// If the step before is undone, its receiver drops a message that its sender
-// sends again: both before their V, or neither.
+// Fails if only one end of a message comes before its worker's V: if the vote
+// undoes the step before, lists run again up to V, and only that end would be
+// repeated.
 void Machine::check_cut(const Task& t, const Message& message) {
   if (!message.sent_settled || !message.posted_settled) return;
   if (*message.sent_settled == *message.posted_settled) return;

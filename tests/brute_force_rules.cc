@@ -168,7 +168,8 @@ void check_places(const Schedule& s, Errors& errors) {
   });
 }
 
-// A backward is B, or I and W: then both halves must occur exactly once.
+// Checks that every forward and backward occurs exactly once. A backward is B,
+// or I and W, both of whose halves must then occur.
 void check_work(const Schedule& s, Errors& errors) {
   Tally forwards, input_halves, weight_halves;
   for_each_action(s, [&](int, const Action& a) {
@@ -216,7 +217,7 @@ void check_votes(const Schedule& s, Errors& errors) {
   }
 }
 
-// Every worker settles its updates, or none does.
+// Checks that either every worker settles its updates or none does.
 void check_verdicts(const Schedule& s, Errors& errors) {
   for (int worker = 0; worker < s.workers(); ++worker) {
     const auto verdicts = [&](int of) {

@@ -16,8 +16,9 @@ using Errors = std::vector<std::string>;
 
 enum class Kind { kLowered, kComputeOnly };
 
-// The share of one micro-batch (and part) in a value of a stage: a gradient, or
-// a count of actions. A tally is right if it holds every share exactly once.
+// The contribution of one micro-batch (or part of it) to a value of a stage: a
+// gradient, or a count of actions. A tally is right if it holds every share
+// exactly once.
 struct Share {
   int stage = 0;
   int micro = 0;
@@ -62,8 +63,8 @@ void for_each_action(const Schedule& s, const Visit& visit) {
 [[nodiscard]] bool check_sense(const Schedule& s, Kind kind, const Costs& costs,
                                Errors& errors);
 
-// Every action is on its worker exactly once, every group is complete.
-// REQUIRES: check_sense returned true.
+// Checks that every action is on its worker exactly once and that every group
+// is complete. REQUIRES: check_sense returned true.
 void check_contents(const Schedule& s, Kind kind, Errors& errors);
 
 }  // namespace chimera::testing::brute_force

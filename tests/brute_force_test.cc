@@ -522,8 +522,8 @@ TEST(BruteForce, FindsAMessageToAStranger) {
   EXPECT_TRUE(mentions(execution, "is on a wrong worker"));
 }
 
-// Worker 0 posts its second receive only after a send that worker 1 receives
-// after its own send, which needs that post.
+// Deadlock: worker 0 posts its second receive only after a send. Worker 1
+// receives that send only after its own send, which needs the post.
 TEST(BruteForce, FindsCrossedBlockingSends) {
   Schedule schedule = small_chimera();
   for (int worker = 0; worker < 2; ++worker) {
@@ -623,7 +623,7 @@ TEST(BruteForce, RefusesNonsense) {
 TEST(BruteForce, FindsAnUpdateBeforeItsSum) {
   Schedule schedule = small_chimera();
   ActionList& list = schedule.actions[0];
-  // The second sum, and the update of its stage, stage 0.
+  // Swaps the second sum with the update of its stage, stage 0.
   ASSERT_EQ(list[9].op, Op::kG);
   ASSERT_EQ(list[11].op, Op::kU);
   std::swap(list[9], list[11]);

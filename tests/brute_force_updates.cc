@@ -16,7 +16,8 @@ Tally Machine::gathered(const Task& t, int stage) {
   return tally;
 }
 
-// The part it should have: the micro-batches that pass through its pipes.
+// The shares that this worker's part of a gradient should have: those of the
+// micro-batches that pass through its pipes.
 std::set<Share> Machine::own_shares(const Task& t, int stage) const {
   std::set<Share> shares =
       shares_of(schedule_, stage, t.a.micro, schedule_.parts);
@@ -110,7 +111,7 @@ double Machine::sum_duration(int group) const {
   return time;
 }
 
-// What a rank of the emptiest node sends to other nodes.
+// The bytes that a rank of the emptiest node sends to other nodes.
 double Machine::sent_between_nodes(int group) const {
   const std::map<int, int> nodes = spread(group);
   int least = nodes.begin()->second;
@@ -119,8 +120,8 @@ double Machine::sent_between_nodes(int group) const {
   return 2 * (count - 1) * (gradient_bytes(group) / least / count);
 }
 
-// When the network cards of all members have passed the bytes of a sum that
-// starts now, behind those of the sums before it.
+// The time at which the network cards of all members have passed the bytes of a
+// sum that starts now, queued behind the sums before it.
 double Machine::pass_cards(int group, double now) {
   if (!costs_.sums || costs_.sum_time) return now;
   if (costs_.node && spread(group).size() == 1) return now;

@@ -1,6 +1,6 @@
-// Late votes give the bits of updates that wait: with clipping in every step,
-// in some and in none, with steps that are not a number in between, for every
-// way in which stages are held and updated.
+// Late votes must give the same bits as updates that wait for the vote: with
+// clipping in every step, in some and in none, with steps whose loss is not a
+// number, and for every way in which stages are held and updated.
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ class BadInSteps final : public Layer {
 };
 
 struct Ran {
-  std::vector<double> numbers;  // losses and norms; -1 for those that are none
+  std::vector<double> numbers;  // losses and norms; -1 stands for NaN
   std::vector<int> redone;      // steps, from 0
   TrainOutcome outcome;
 };
@@ -118,7 +118,7 @@ RunConfig config_for(const Case& layout) {
 }
 
 TEST(LateVote, GivesTheBitsOfWaiting) {
-  std::size_t sometimes = 0;  // steps redone because of kSometimes
+  std::size_t sometimes = 0;  // steps redone with clip = kSometimes
   for (const Case& layout : cases()) {
     for (const double clip : {kAlways, kSometimes, kNever}) {
       for (const std::set<int>& bad :
@@ -148,7 +148,8 @@ TEST(LateVote, GivesTheBitsOfWaiting) {
   EXPECT_LT(sometimes, cases().size() * kSteps);
 }
 
-// A run that stops does so after the same step, with the same message.
+// A run that stops because of a NaN does so after the same step, and with the
+// same message, with a late vote.
 TEST(LateVote, StopsWhereWaitingStops) {
   RunConfig config = config_for(cases().front());
   config.train.on_nan = OnNan::kStop;

@@ -174,7 +174,7 @@ TEST(Memory, Bf16) {
                .late_vote = true});
 }
 
-// Of what the workers of a run keep for their backwards.
+// Compares what the workers keep for their backwards in bf16 and in float32.
 TEST(Memory, Bf16TakesTwoThirdsOfTheActivations) {
   for (Extras extras : {kGpt2, kBert, kLlama}) {
     Case layout{{.scheme = "1f1b", .depth = 4, .micros = 8}, extras};
@@ -224,15 +224,16 @@ TEST(Memory, SplitBackwards) {
   }
 }
 
-// What a layer holds between I and W is what own_layers() says: inputs and
-// output gradients of matrix products, and nothing else.
+// Between I and W a layer holds what own_layers() says: inputs and output
+// gradients of matrix products, and nothing else.
 TEST(Memory, BetweenIAndWOnlyWhatWNeedsIsHeld) {
   for (const Extras& extras : {kGpt2, kBert, kLlama}) {
     const auto setup = setup_of(
         config_for({{.scheme = "zb-h1", .depth = 2, .micros = 4}, extras}));
     const Profile measured = measured_bytes(*setup);
     const Profile own = own_layers(setup->config.model);
-    // BERT's head has masked tokens only, and few of such short samples.
+    // Leaves out BERT's head, which computes masked tokens only: short samples
+    // have few.
     for (const int kind : {1, 2}) {
       const LayerShape& shape = measured.layers[kind].shape;
       if (kind == 2 && shape.model == ModelKind::kBert) continue;
@@ -268,7 +269,7 @@ TEST(Memory, TheEndOfIFreesWhatWDoesNotNeed) {
              predicted_peak, measured, until_w);
   EXPECT_LE(measured, 1.03 * predicted_peak);
   EXPECT_LT(measured, 0.97 * until_w);
-  // The simulator counts the same share.
+  // The simulator must count the same share of an activation until W.
   const StagedModel model = staged_run(setup->config, profile, setup->schedule);
   const StageCosts& second = model.costs.stages[1];
   const double activation =

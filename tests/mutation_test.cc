@@ -220,7 +220,7 @@ void move_vote(Schedule& schedule) {
   list.insert(list.begin() + below(static_cast<int>(list.size()) + 1), action);
 }
 
-// Moves a V, which is often still right a few actions away.
+// Moves a V, which often remains valid a few actions away.
 void move_verdict(Schedule& schedule) {
   ActionList& list = schedule.actions[below(schedule.workers())];
   const auto verdict =

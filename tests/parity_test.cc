@@ -179,7 +179,7 @@ TEST(Parity, AsynchronousSchemesAreAsStaleInBf16) {
   }
 }
 
-// Gradients use the weights of as many updates ago as the papers say.
+// Gradients must use weights that are as many updates old as the papers say.
 TEST(Parity, AsynchronousSchemesAreAsStaleAsTheySay) {
   for (const char* scheme : {"pipedream", "pipedream-2bw"}) {
     for (const int depth : {2, 4}) {

@@ -19,8 +19,8 @@
 namespace chimera {
 
 struct BlockReport {
-  double seconds = 0;    // of the whole block
-  double simulated = 0;  // the same, if stages are emulated
+  double seconds = 0;    // measured, of the whole block
+  double simulated = 0;  // by the simulator; 0 if stages are real
   std::vector<double> losses;
 };
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kCores = 2;
 
-// One core's model, and the time of a block of steps.
+// Trains the model of one core and times its blocks of steps.
 class Core {
  public:
   explicit Core(const RunSetup& setup)
@@ -28,7 +28,8 @@ class Core {
             compute_options(setup, formats_of(setup.config.train.precision))),
         program_(setup.schedule, 0) {}
 
-  // Runs blocks until one is empty; `meet` returns the steps of the next.
+  // Runs blocks of steps until a block has none. `meet` waits for the next
+  // block and returns its number of steps.
   template <class Meet>
   void run(const Meet& meet) {
     run_workers(

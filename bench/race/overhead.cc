@@ -45,7 +45,8 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 namespace chimera {
 namespace {
 
-// While it exists, allocations are charged to compute and not counted.
+// While an Uncounted exists, allocations are charged to compute and not
+// counted.
 class Uncounted {
  public:
   Uncounted() : before_(std::exchange(is_counted, false)) {}
@@ -57,7 +58,8 @@ class Uncounted {
   bool before_;
 };
 
-// Remembers its original address, by which a copy can be recognised.
+// A payload that remembers its original address, so that a copy can be
+// recognised.
 class EmptyPayload final : public Payload {
  public:
   std::span<std::byte> bytes() override { return data_; }

@@ -33,7 +33,7 @@ namespace {
 
 constexpr double kLayerSeconds = 0.7;  // before each block, twice
 
-// Measures the layers, alternating with the run.
+// Measures the layers before blocks of the run.
 class LayerTurns {
  public:
   LayerTurns(const RunSetup& setup, Transport& transport)

@@ -18,7 +18,8 @@ struct Case {
   std::string scheme;
   int depth = 2;
   int micros = 2;
-  int combination = 0;  // of everything else: see training_cases.h
+  // Selects all other options; see training_cases.h.
+  int combination = 0;
   int width = 1;
   bool shard_update = false;
 };

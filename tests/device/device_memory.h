@@ -15,7 +15,7 @@ namespace chimera::testing {
 // A region that hands out blocks of whole pages. Thread-safe.
 class MemoryRegion {
  public:
-  // `is_hidden`: what take() returns must not be touched.
+  // `is_hidden`: the host must not touch what take() returns.
   explicit MemoryRegion(bool is_hidden);
   MemoryRegion(const MemoryRegion&) = delete;
   MemoryRegion& operator=(const MemoryRegion&) = delete;
@@ -31,7 +31,7 @@ class MemoryRegion {
   [[nodiscard]] std::byte* kernel_view(const void* place) const {
     return kernel_base_ + (static_cast<const std::byte*>(place) - base_);
   }
-  // Of the block that starts at `block`.
+  // The size of the block that starts at `block`.
   [[nodiscard]] std::size_t size_of(const std::byte* block);
   // Sets the rights of all pages of a block, as mprotect().
   void protect(std::byte* block, int rights);

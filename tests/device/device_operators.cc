@@ -34,7 +34,7 @@ Use use_of(const at::Tensor& tensor, bool writes) {
   return {begin, begin + (last + 1) * tensor.element_size(), writes};
 }
 
-// The same numbers as a tensor of the CPU.
+// A tensor of the CPU over the memory of a tensor of the device.
 at::Tensor on_cpu(const at::Tensor& tensor) {
   const auto options = tensor.options().device(at::kCPU);
   if (tensor.numel() == 0) return at::empty(tensor.sizes(), options);
@@ -131,7 +131,7 @@ class Call {
     return made_of(result);
   }
 
-  // A new tensor of the device with the numbers of `result`.
+  // Makes a tensor of the device with the numbers of `result`.
   at::Tensor made_of(const at::Tensor& result) {
     at::Tensor made =
         empty_strided(result.sizes(), result.strides(), result.scalar_type(),
@@ -141,7 +141,7 @@ class Call {
     return made;
   }
 
-  // An operator has resized its argument, which was empty.
+  // Replaces the storage of an empty argument that the operator has resized.
   void take_over(const at::Tensor& tensor, const at::Tensor& made) const {
     TORCH_CHECK(tensor.numel() == 0, op_.schema().name(),
                 " resizes an argument that is not empty");
@@ -164,7 +164,7 @@ class Call {
   torch::jit::Stack& stack_;
   std::optional<at::Device> device_;
   std::vector<Use> uses_;
-  std::vector<std::pair<at::Tensor, at::Tensor>> pairs_;  // ours, on the CPU
+  std::vector<std::pair<at::Tensor, at::Tensor>> pairs_;  // (device's, CPU's)
 };
 
 void run_on_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
@@ -178,7 +178,8 @@ void wait_for_stream(at::Device device) {
   runtime().return_pinned();
 }
 
-// Its result has as many elements as it finds, so the host must wait.
+// Runs an operator whose result has as many elements as it finds, so that the
+// host must wait.
 void run_and_wait(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const at::Device device = stack->front().toTensor().device();
   Call(op, *stack).run();
@@ -192,8 +193,9 @@ at::Scalar read_number(const at::Tensor& tensor) {
   return on_cpu(tensor).item();
 }
 
-// Between devices, as CUDA: on the source's current stream, which waits for the
-// destination's before and is waited for after.
+// Copies between devices, as CUDA does: on the source's current stream, which
+// first waits for the destination's, and which the destination's then waits
+// for.
 void copy_between(const at::Tensor& from, const at::Tensor& to) {
   OrderChecker& checker = runtime().checker;
   const int source = DeviceRuntime::current(from.device());
@@ -204,8 +206,9 @@ void copy_between(const at::Tensor& from, const at::Tensor& to) {
   if (source != destination) checker.wait(destination, checker.record(source));
 }
 
-// Between host and device. The host waits, unless it asks not to and its memory
-// is pinned; then that memory is the copy's until the host knows it is done.
+// Copies between host and device. The host waits, unless it asks not to and its
+// memory is pinned; the copy then owns that memory until the host knows that it
+// is done.
 void copy_with_host(const at::Tensor& from, const at::Tensor& to,
                     bool non_blocking) {
   const bool to_device = is_ours(to);
@@ -255,7 +258,8 @@ void register_device_operators() {
   aten.impl("_reshape_alias", &at::native::_reshape_alias);
   aten.impl("_copy_from", &copy_from);
   aten.impl("_local_scalar_dense", &read_number);
-  // libtorch would compose them of others, with other bits than on the CPU.
+  // libtorch would compose these operators of others, whose bits differ from
+  // the CPU's.
   for (const char* name : {"native_layer_norm", "silu_backward"}) {
     aten.impl(name, torch::CppFunction::makeFromBoxedFunction<&run_on_cpu>());
   }

@@ -28,7 +28,7 @@ class DeviceRuntime {
     return stream.device_index() * kStreamsPerDevice +
            static_cast<int>(stream.id());
   }
-  // This thread's current stream.
+  // Number of this thread's current stream on `device`.
   [[nodiscard]] static int current(at::Device device);
 
   // The pinned block at `place` is used by operator `number` of `stream`: until
@@ -36,9 +36,10 @@ class DeviceRuntime {
   void lend_pinned(const void* place, int stream, std::uint64_t number,
                    int rights);
   void forget_pinned(const std::byte* block);
-  // The host knows more than before.
+  // Restores the rights of pinned blocks whose operators the host now knows to
+  // be done.
   void return_pinned();
-  // Allows an access of the host, and reports it.
+  // Allows the host's access to `place`, and reports it.
   void touched(void* place);
   [[nodiscard]] bool is_ours(const void* place) const {
     return memory.contains(place) || pinned.contains(place);

@@ -67,7 +67,8 @@ void OrderChecker::freed(const std::byte* begin) {
   blocks_.erase(found);
 }
 
-// Also if the host knows that it is done: then so does all that it queues.
+// Also true if the host knows that the access is done, because the host queues
+// everything after that.
 bool OrderChecker::is_behind(int stream, const Access& access) const {
   if (stream == access.stream) return true;
   const auto clock = streams_.find(stream);
@@ -119,8 +120,9 @@ void OrderChecker::check(Block& block, const Access& access) {
                        stream_name(other.stream),
                        other.use.writes ? "has written" : "reads"));
   }
-  // What comes behind a clean write is behind all before it; what comes behind
-  // a read is behind earlier reads of the same stream.
+  // Drops accesses that the new one makes redundant: what comes behind a clean
+  // write is behind all accesses before it; what comes behind a read is behind
+  // earlier reads of the same stream.
   std::erase_if(block.accesses, [&](const Access& other) {
     if (!covers(access.use, other.use)) return false;
     if (access.use.writes) return is_clean;

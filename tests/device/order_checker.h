@@ -40,8 +40,9 @@ class OrderChecker {
   // at once: reports uses by other streams that it has not waited for.
   void freed(const std::byte* begin);
 
-  // An operator on `stream`. Reports what it is not ordered behind: a write of
-  // what it uses, and uses of what it writes. Returns its number.
+  // Records an operator on `stream` and returns its number. Reports accesses
+  // that it is not ordered behind: writes of what it uses, and uses of what it
+  // writes.
   std::uint64_t launch(int stream, const std::string& name,
                        const std::vector<Use>& uses);
 
@@ -50,7 +51,8 @@ class OrderChecker {
   // This host thread waits until all that `event` counts is done. The wait is
   // counted for `device`.
   void host_wait(int device, const VectorClock& event);
-  // Finds that it is done, without waiting.
+  // Notes that the host knows, without a wait, that all that `event` counts is
+  // done.
   void host_knows(const VectorClock& event);
   // Whether some host thread knows that operator `number` of `stream` is done.
   [[nodiscard]] bool is_known(int stream, std::uint64_t number);
@@ -73,7 +75,7 @@ class OrderChecker {
   struct Block {
     std::size_t size = 0;
     int stream = 0;
-    std::vector<Access> accesses;  // those that a later one could collide with
+    std::vector<Access> accesses;  // those that later ones may conflict with
   };
 
   [[nodiscard]] bool is_behind(int stream, const Access& access) const;

@@ -1,5 +1,5 @@
-// Bugs that a device path can have, planted one by one: each is reported. And
-// what is right is not.
+// Plants bugs that a device path can have, one by one: each must be reported,
+// and correct code must not.
 #include <ATen/ATen.h>
 #include <c10/core/Event.h>
 #include <c10/core/StreamGuard.h>
@@ -34,8 +34,8 @@ class Planted : public ::testing::Test {
 
   OrderChecker& checker = use_test_device();
   at::Device device = test_device();
-  // As in training, not the default stream, on which copies between devices are
-  // queued.
+  // Uses a stream of its own, as training does, because copies between devices
+  // are queued on the default stream.
   c10::StreamGuard stream_of_its_own{another_stream(device)};
   c10::Stream compute = current_stream(device);
   c10::Stream other = another_stream(device);
@@ -92,7 +92,7 @@ TEST_F(Planted, MissingWaitBeforeAnUpdate) {
   std::vector<NumberBuffer> members(2);
   members[0].device = std::make_shared<DeviceSum>(gradient, other);
   members[1].device = std::make_shared<DeviceSum>(far, sums);
-  // On a thread of its own, as in training.
+  // Runs the sum on a thread of its own, as in training.
   std::thread([&] {
     members[0].device->run(CollectiveId::Kind::kAllReduce, members);
   }).join();
@@ -117,7 +117,7 @@ TEST_F(Planted, ABufferIsReusedTooEarly) {
   }
   x.zero_();
   EXPECT_THAT(report(), HasSubstr("zero_"));
-  end_of(other)->block(compute);  // y is of the other stream
+  end_of(other)->block(compute);  // y belongs to the other stream
 }
 
 // 5. Memory is freed by its own stream while another one reads it.

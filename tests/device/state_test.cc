@@ -92,7 +92,7 @@ TEST_F(DeviceState, AResumedRunHasTheBitsOfTheCpu) {
   }
 }
 
-// Another layer that throws in one training forward.
+// Wraps a layer and throws in one training forward.
 class FailsOnce final : public Layer {
  public:
   FailsOnce(std::unique_ptr<Layer> layer, int forward)

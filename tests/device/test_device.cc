@@ -31,8 +31,8 @@ constexpr c10::DeviceType kType = c10::kPrivateUse1;
 // As with CUDA, a thread has a current device, and a current stream on each.
 thread_local c10::DeviceIndex current_device = 0;
 thread_local std::array<c10::StreamId, kTestDevices> current_streams = {};
-// The device whose rank this thread is, by its first setDevice. Waits of other
-// threads, which write checkpoints, hold up no rank.
+// The device of the rank that this thread runs, from its first setDevice. Waits
+// of other threads, such as those that write checkpoints, delay no rank.
 thread_local c10::DeviceIndex rank_device = -1;
 
 c10::Stream stream_of(c10::DeviceIndex device, c10::StreamId id) {
@@ -70,7 +70,8 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
   c10::Stream getDefaultStream(c10::Device device) const override {
     return stream_of(device.index(), 0);
   }
-  // Always a new one, so that no mistake is hidden by chance.
+  // Returns a new stream each time: a reused one could hide a mistake by
+  // chance.
   c10::Stream getStreamFromGlobalPool(c10::Device device,
                                       bool /*priority*/) const override {
     static std::array<std::atomic<c10::StreamId>, kTestDevices> last = {};
@@ -204,7 +205,8 @@ class PinnedAllocator final : public c10::Allocator {
   }
 
  private:
-  // CUDA's allocator, too, reuses a block only when its copies are done.
+  // Gives a block back without checks, because CUDA's allocator reuses one only
+  // when its copies are done.
   static void free(void* block) {
     DeviceRuntime& runtime = DeviceRuntime::get();
     runtime.forget_pinned(static_cast<std::byte*>(block));

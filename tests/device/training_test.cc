@@ -104,8 +104,8 @@ TEST_F(DeviceTraining, MemoryOfTheDeviceIsCounted) {
   }
 }
 
-// Number of host waits of all ranks that `config` takes for a step more.
-// Setting up and reading the weights take some, too.
+// Number of host waits, over all ranks, that one more step of `config` takes.
+// Those of setting up and of reading the weights are left out.
 class HostWaits : public DeviceTraining {
  protected:
   std::int64_t of_a_step(RunConfig config) {

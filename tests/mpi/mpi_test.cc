@@ -85,7 +85,7 @@ std::vector<ScheduleSpec> layouts_of_depth(int depth) {
     std::vector<int> micros = {depth, 2 * depth};
     if (testing::full_grid()) micros.push_back(depth + 1);
     for (const ScheduleSpec& spec : testing::layouts(scheme, depth, micros)) {
-      // The model has eight layers.
+      // Leaves out layouts with more stages than the model has layers, eight.
       if (resolve(spec)->chunks * depth <= 8) specs.push_back(spec);
     }
   }
