@@ -39,7 +39,8 @@ EM_JS(void, tell_progress, (double share, double best),
 namespace chimera::playground {
 namespace {
 
-// More would take the page minutes, or more memory than it may have.
+// Limits of a simulation. More would take the page minutes, or more memory than
+// it may have.
 constexpr double kMostEvents = 2e6;
 constexpr int kMostSteps = 1000;
 constexpr size_t kMostDrawn = 60000;  // events that are drawn
@@ -51,7 +52,7 @@ struct Question {
   TimeFlags times;
 };
 
-// [flag]: where its text goes.
+// Maps each flag to the place of its text.
 std::map<std::string, std::string*> flag_places(Question& question) {
   ScheduleFlags& flags = question.flags;
   TimeFlags& times = question.times;
@@ -136,7 +137,7 @@ std::string answer_schemes() {
 
 // A schedule that is made, lowered and simulated.
 struct Played {
-  Schedule schedule;  // as made or read
+  Schedule schedule;  // as generated, or as read from text
   Schedule lowered;
   Simulation simulation;
   std::optional<double> cap;
@@ -307,7 +308,8 @@ std::string answer(std::string_view text) {
 
 extern "C" {
 
-// ENSURES: the answer lives until the next call.
+// Answers a question in JSON. ENSURES: the answer stays valid until the next
+// call.
 EMSCRIPTEN_KEEPALIVE const char* chimera_answer(const char* question) {
   static std::string kept;
   kept = chimera::playground::answer(question);

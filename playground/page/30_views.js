@@ -81,7 +81,7 @@ class ScheduleTimeline extends TimelinePanel {
     if (neededBy.length > 0) text.push(`Needed by ${list(neededBy)}.`);
     return text.join(' ');
   }
-  // Messages are passed over: what they bring is named.
+  // The computes that an event needs: a message stands for what it brings.
   computeNeeds(index) {
     return this.needs[index].flatMap(
         (i) => isMessage(this.events.ops[i]) ? this.needs[i] : [i]);

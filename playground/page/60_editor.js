@@ -152,7 +152,7 @@ class Editor {
     this.area.focus();
     if (place) this.area.setSelectionRange(place[0], place[1]);
   }
-  // The text again behind the field, with marks where it is wrong.
+  // Repeats the text behind the field, with marks where it is wrong.
   mark(text, places) {
     const parts = [];
     let at = 0;

@@ -22,7 +22,7 @@ class Playground {
                                    }));
     this.milliseconds = null;  // of the last computation
     this.isIdle = false;
-    this.wanted = 0;  // counts changes
+    this.wanted = 0;  // number of changes so far
     this.update = drawOnce(() => this.updateNow());
     buildTour(document.getElementById('tour'));
     this.buildSetting();
@@ -77,7 +77,7 @@ class Playground {
     this.fillFields();
   }
 
-  // All fields anew, from the setting.
+  // Fills in all fields anew, from the setting.
   fillFields() {
     const shared = (fields) => element(
         'div', {class: 'fields'},
@@ -197,7 +197,7 @@ class Playground {
     const answer = await this.write(this.sides[0], 'sched', false);
     if (answer !== null) await this.editor.take(answer);
   }
-  // Whatever is in the field, copied, opened or typed, is B.
+  // Shows the text in the field (copied, opened or typed) as schedule B.
   showText() {
     const [, {setting: second}] = this.sides;
     if (second.scheme === TEXT) return this.recompute();

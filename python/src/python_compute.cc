@@ -14,7 +14,8 @@ namespace {
 
 namespace py = pybind11;
 
-// A Python reference that takes the GIL to drop itself, on whatever thread.
+// A Python reference that may be dropped on any thread: its destructor takes
+// the GIL.
 class Object {
  public:
   explicit Object(py::object object) : object_(std::move(object)) {}
@@ -39,7 +40,7 @@ using Tensors = std::vector<at::Tensor>;
 struct PythonStash final : Stash {
   std::shared_ptr<WeightGradQueue> deferred;
   Tensors inputs;               // only if inputs are kept
-  Object random{py::object()};  // the state to recompute from
+  Object random{py::object()};  // generator state to recompute from
   Tensors leaves;               // empty in stage 0
   Tensors roots;
 };
@@ -87,8 +88,8 @@ class PythonCompute final : public StageCompute {
   void recompute(const Work& work, Stash& stash) override;
   PayloadPtr backward(const Work& work, Stash& stash,
                       PayloadPtr gradient) override;
-  // The same call as backward: the graph built by the forward already leaves
-  // weight gradients to W if the backward is split.
+  // Input gradients take the same call as backward: if the backward is split,
+  // the graph built by the forward already leaves weight gradients to W.
   PayloadPtr input_grad(const Work& work, Stash& stash,
                         PayloadPtr gradient) override {
     return backward(work, stash, std::move(gradient));
@@ -101,8 +102,9 @@ class PythonCompute final : public StageCompute {
  private:
   // Detached inputs, to which autograd adds the gradients to pass on.
   [[nodiscard]] Tensors make_leaves(int stage, const Tensors& inputs) const;
-  // What a stage passes on. Notes in `stash`, unless it is null, where the
-  // backward starts. REQUIRES: the GIL is held.
+  // Packs the outputs of a stage for the next one; null from the last stage.
+  // Unless `stash` is null, notes in it where the backward starts. REQUIRES:
+  // the GIL is held.
   [[nodiscard]] PayloadPtr finish(int stage, const py::object& outputs,
                                   PythonStash* stash);
   [[nodiscard]] bool is_last(int stage) const {
@@ -114,7 +116,7 @@ class PythonCompute final : public StageCompute {
   const Program& program_;
   const std::vector<Boundary>& boundaries_;
   double share_;                // of a micro-batch's loss in the mini-batch's
-  std::vector<bool> is_split_;  // [gradient]: split into I and W
+  std::vector<bool> is_split_;  // [gradient]: whether split into I and W
 };
 
 Tensors PythonCompute::make_leaves(int stage, const Tensors& inputs) const {
@@ -126,7 +128,8 @@ Tensors PythonCompute::make_leaves(int stage, const Tensors& inputs) const {
   return leaves;
 }
 
-// Inputs as Python gets them; stage 0 has its own.
+// A stage's inputs as Python receives them: None for stage 0, which has its
+// own.
 py::object given(int stage, const Tensors& inputs) {
   return stage == 0 ? py::none() : py::cast(inputs);
 }
@@ -143,7 +146,7 @@ bool agrees(const Tensors& outputs, const Boundary& boundary) {
 PayloadPtr PythonCompute::finish(int stage, const py::object& outputs,
                                  PythonStash* stash) {
   Tensors tensors = outputs.cast<Tensors>();
-  if (is_last(stage)) {  // they are the loss
+  if (is_last(stage)) {  // the outputs are the loss
     if (stash != nullptr && tensors[0].requires_grad()) {
       stash->roots = std::move(tensors);
     }

@@ -30,7 +30,8 @@ class Runner {
   double run(const pybind11::list& ranks,
              const std::vector<Boundary>& boundaries, bool training);
 
-  // The sum over all ranks; collective. REQUIRES: the GIL is held.
+  // Returns the sum of `value` over all ranks, all of which call it. REQUIRES:
+  // the GIL is held.
   double sum(double value);
 
   // [rank of this process]: its events in the last step.

@@ -99,7 +99,7 @@ def _refuse_wrong_layers(layers: list[Layer], num_stages: int) -> None:
 
 def _checked_cut(cut: Sequence[int] | None, num_stages: int,
                  layers: list[Layer]) -> list[int]:
-    # By parameters; a layer without parameters still takes some time.
+    # Balances by parameters; a layer without parameters still takes some time.
     if cut is None:
         sizes = [1 + sum(each.numel() for each in parameters_of(layer))
                  for layer in layers]

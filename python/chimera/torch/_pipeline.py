@@ -79,7 +79,8 @@ class Pipeline:
         else:
             self._share_weights()
             self._runner = self._connect(exact)
-        # By shapes of x: for messages, and as the runtime keeps them.
+        # [shapes of x]: the shapes between stages, for messages and in the
+        # runtime's form.
         self._boundaries: dict[Any, tuple[list[Boundary],
                                           _runtime.Boundaries]] = {}
         self._failed: str | None = None
