@@ -1,5 +1,5 @@
-// Periods when actions take now more, now less time: simulated, and measured
-// with emulated stages that vary by the same random numbers. F = I = 10 ms,
+// Compares periods when the times of actions vary: simulated, and measured with
+// emulated stages that vary by the same random numbers. F = I = 10 ms,
 // W = 5 ms, links 0.5 ms, D = 8, N = 32, threads; 20 steps after the first.
 //   build/jitter_bench [JITTER ...]     (default 0 0.05 0.1)
 //

@@ -31,7 +31,7 @@
 namespace chimera {
 namespace {
 
-constexpr double kLayerSeconds = 0.7;  // before each block, twice
+constexpr double kLayerSeconds = 0.7;  // one rank alone, then all at once
 
 // Measures the layers before blocks of the run.
 class LayerTurns {

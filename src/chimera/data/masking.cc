@@ -5,7 +5,7 @@ namespace {
 
 constexpr double kMaskedShare = 0.15;
 constexpr double kMaskShare = 0.8;    // share of the masked positions
-constexpr double kRandomShare = 0.1;  // share of them; the rest stays
+constexpr double kRandomShare = 0.1;  // share of them; other tokens stay
 
 // The random numbers of a sample: three per position, then one.
 enum class Choice : std::uint64_t { kWhether, kHow, kId, kCount };

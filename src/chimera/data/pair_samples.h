@@ -52,7 +52,8 @@ class PairSamples {
     bool follows = true;
   };
   [[nodiscard]] Pair pair_of(const Draw& draw) const;
-  // The sample that half B is taken from: the drawn one or another.
+  // The sample that half B is taken from: the drawn sample itself or another
+  // one.
   [[nodiscard]] std::int64_t source_of_b(const Draw& draw) const;
   [[nodiscard]] Masking masking(const Draw& draw) const;
 

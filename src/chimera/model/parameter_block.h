@@ -33,8 +33,8 @@ struct BlockNumbers {
 struct BlockValues {
   BlockNumbers numbers;
   std::vector<at::Tensor> masters;  // [parameter]: views into numbers.flat
-  // [parameter]: what layers compute with, views into either; they require
-  // gradients, which are in the format of numbers.flat.
+  // [parameter]: what layers compute with: views into one of the two buffers of
+  // `numbers`. They require gradients, which are in the format of numbers.flat.
   std::vector<at::Tensor> leaves;
 };
 

@@ -50,8 +50,8 @@ at::Tensor& grad_of(const at::Tensor& leaf) {
   return grad;
 }
 
-// `part`, or a copy if it is a view of a few rows of a tensor, all of which it
-// would keep until W.
+// Returns `part`, or a copy if it is a view of a few rows of a tensor: the view
+// would keep the whole tensor until W.
 at::Tensor without_the_rest(const at::Tensor& part) {
   const bool is_small = 2 * part.nbytes() <= part.storage().nbytes();
   return is_small ? part.clone() : part;

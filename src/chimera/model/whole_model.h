@@ -14,7 +14,7 @@ namespace chimera {
 
 class WholeModel {
  public:
-  // Takes the weights from `init`, which is asked once for a tied one.
+  // Takes the weights from `init`; asks for a tied weight only once.
   WholeModel(Model model, const ParameterInit& init);
 
   [[nodiscard]] const ModelDetails& details() const { return model_.details; }

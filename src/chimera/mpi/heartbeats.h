@@ -49,17 +49,19 @@ class Heartbeats {
   // does.
   [[nodiscard]] bool have_all_left() const;
 
-  // Last known progress of a rank. Any thread.
+  // Last known progress of a rank. Callable on any thread.
   [[nodiscard]] std::uint64_t progress_of(int rank) const;
-  // Time since a rank was last heard; zero once it has left. Any thread.
+  // Time since a rank was last heard; zero once it has left. Callable on any
+  // thread.
   [[nodiscard]] Clock::duration silence_of(int rank) const;
   // The rank that has been silent for the longest time, as heard by this rank
   // or by its peers: a peer that keeps this rank waiting may itself wait for a
-  // rank that only others hear. Any thread.
+  // rank that only others hear. Callable on any thread.
   [[nodiscard]] Silence longest_silence() const;
-  // The same, as heard by this rank alone. Any thread.
+  // The rank that has been silent for the longest time, as heard by this rank
+  // alone. Callable on any thread.
   [[nodiscard]] Silence own_longest_silence() const;
-  // Starts counting all silences again from now. Any thread.
+  // Starts counting all silences again from now. Callable on any thread.
   void reset_silences();
 
  private:

@@ -42,11 +42,11 @@ class MpiTransport : public Transport {
  public:
   // The launcher will kill this process after `time_left`, perhaps because a
   // peer has died. From now on a peer that stays silent for most of that time
-  // counts as lost. Any thread.
+  // counts as lost. Callable on any thread.
   virtual void expect_kill(Clock::duration time_left) = 0;
   // Frees the worker after the end of the run: its waits throw AbortedError,
   // and abort() returns. The caller is responsible for the end of the process.
-  // Any thread.
+  // Callable on any thread.
   virtual void release(const std::string& reason) = 0;
 };
 

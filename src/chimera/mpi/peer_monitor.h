@@ -36,16 +36,16 @@ class PeerMonitor {
   PeerMonitor& operator=(const PeerMonitor&) = delete;
 
   // Ends the run for this reason. If there are several, the first kind of
-  // FailureKind counts, so that all ranks end alike. Any thread.
+  // FailureKind counts, so that all ranks end alike. Callable on any thread.
   void end_run(const Ending& ending);
-  // Why the run ends, if it does. Any thread.
+  // Why the run ends, if it does. Callable on any thread.
   [[nodiscard]] std::optional<Ending> ending() const;
 
   // The launcher will kill this process after `time_left`. From now on a
   // silence of most of that time counts as a loss, so that the loss is reported
-  // before the kill. Any thread.
+  // before the kill. Callable on any thread.
   void expect_kill(Clock::duration time_left);
-  // From now on peers may leave.
+  // Stops watching: from now on peers may leave.
   void allow_leaving();
 
  private:

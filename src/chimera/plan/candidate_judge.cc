@@ -10,8 +10,9 @@ namespace chimera {
 
 namespace {
 
-// The order of a single micro-batch. In every order there is a time when the
-// holders of a pipe hold one of all its stages, and this one never holds more.
+// The order of a single micro-batch, for a lower bound of memory. In every
+// order there is a time when the holders of a pipe hold one activation of each
+// of its stages, and this order never holds more.
 Schedule one_micro(const ScheduleSpec& spec) {
   const Scheme& scheme = *find_scheme(spec.scheme);
   Schedule order;

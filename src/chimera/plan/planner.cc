@@ -199,7 +199,8 @@ RunConfig with_plan(RunConfig base, const Plan& plan,
                    .cut = plan.cut};
   if (plan.order) {
     base.schedule.file = order_file;
-    // A run has no profile, so it counts all of an activation until W ends.
+    // A run has no profile, so it counts the whole activation as held until W
+    // ends.
     std::optional<double>& cap = base.schedule.spec.cap;
     if (!validate(*plan.order, {.cap = cap}).empty()) cap.reset();
   }

@@ -11,7 +11,7 @@ namespace chimera {
 struct SetupHere {
   std::string checkpoint = {};  // checkpoint to resume from; empty: none
   int ranks_here = 0;           // ranks that share this host; 0 means all
-  int local_rank = 0;           // index of this process among them
+  int local_rank = 0;           // index of this process on its host
   std::function<OwnModel()> own_model = {};  // as in RunOptions
   bool scans_data = true;  // false if another rank scans the data file
 };

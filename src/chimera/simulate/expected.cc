@@ -1,5 +1,4 @@
-// The mean times of a schedule whose actions take longer at one time than at
-// another.
+// The mean times of a schedule whose actions vary in length.
 #include <algorithm>
 #include <cmath>
 

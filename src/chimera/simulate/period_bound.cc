@@ -146,8 +146,8 @@ class PeriodBound {
     return work;
   }
 
-  // The number of activations of chunks that a worker may hold at once if
-  // each takes `share` of its room and `others` are held whole.
+  // How many activations of chunks a worker may hold at once, besides `others`
+  // that are held whole, if each takes `share` of the room of a whole one.
   [[nodiscard]] size_t room(const WorkerWork& work, double share = 1,
                             size_t others = 0) const {
     const size_t all = work.forwards.size() - others;

@@ -123,7 +123,7 @@ TEST(PeriodBound, IsContinuousWhereRecomputingIsFree) {
                          {.forward = 0, .input_grad = 0, .weight_grad = 0}},
               .latency = 0.2};
   const double free = period_bound(lowered, costs, {.cap = 1});
-  EXPECT_LE(free, 4.7 + 1e-9);  // an order found takes 4.7
+  EXPECT_LE(free, 4.7 + 1e-9);  // an order was found that takes 4.7
   costs.stages[0].forward = 1e-6;
   EXPECT_NEAR(period_bound(lowered, costs, {.cap = 1}), free, 1e-3);
 }

@@ -50,8 +50,8 @@ class Releases {
     double turn = 0;
     for (int stage = 0; stage <= last; ++stage) {
       const double forward = costs_.stages[stage].forward;
-      // The k-th micro-batch gets here no sooner than k turns of the slowest
-      // stage that it has passed.
+      // The k-th micro-batch reaches this stage no sooner than k turns of the
+      // slowest stage that it has passed.
       turn = std::max(turn, forward);
       add(pipe, stage, micros, {at, forward, true}, turn);
       // A recomputation needs no input but its forward's, so it may run at

@@ -91,10 +91,10 @@ double Simulator::share_cards(int group, double start, double slower) {
   return std::max(start + sum_times_[group] * slower, passed);
 }
 
-// Runs a sum once all members have started it. It occupies the links between
-// them in both directions, and with several copies also a worker's links to its
-// copies; with a limit on network cards, these instead, unless it stays within
-// a node.
+// Runs a sum once all members have started it. The sum occupies the links
+// between them in both directions, and with several copies also a worker's
+// links to its copies. If network cards have a limit, it occupies the cards
+// instead, or nothing if it stays within a node.
 void Simulator::run_sum(int starter, const Action& action, int step) {
   const std::vector<int>& members = holders_[action.group];
   const double slower = jitter_.factor(sum_of(action), step);

@@ -152,8 +152,9 @@ void LayerRounds::compare_ranks(LayerSummary& summary) const {
   const LayerTimes& alone = summary.times.layers[1];
   summary.slowdown = block / (alone.forward + alone.backward);
   if (summary.slowdown >= 1) return;
-  // A slowdown below 1 is chance: disturbance makes nobody faster. The times
-  // measured together are kept, since most work runs while others work too.
+  // A slowdown below 1 is chance, since disturbance makes no rank faster. The
+  // times measured together are kept, since most work runs while others work
+  // too.
   for (LayerTimes& times : summary.times.layers) {
     times.forward *= summary.slowdown;
     times.backward *= summary.slowdown;

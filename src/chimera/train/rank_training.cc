@@ -106,7 +106,7 @@ std::optional<Recovered> RankTraining::survive(int lost) {
   if (!saving_ || lost < 0 || lost == rank_) return std::nullopt;
   const Recovery recovery = recovery_without(lost);
   // All survivors go to the same step: that of the rank that has read the most
-  // votes. Whoever is behind has its sums already and needs the vote alone.
+  // votes. A rank that is behind has its sums already and needs only the vote.
   const SurvivorReport best =
       recovery.agree({worker_.votes_read(), worker_.last_vote()});
   const Program& program = programs_->training;

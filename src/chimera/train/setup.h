@@ -71,7 +71,7 @@ struct RunSetup {
 struct SetupOptions {
   int host_cores = 1;
   int ranks_here = 0;           // ranks on this host; 0 = all ranks
-  int local_rank = 0;           // index of this process among them
+  int local_rank = 0;           // index of this process on its host
   std::string checkpoint = {};  // to resume from; empty: start at step 0
   bool scans_data = true;       // false: another rank scans it
 };

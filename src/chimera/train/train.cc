@@ -67,7 +67,7 @@ void Training::run_ranks() {
         compute_options(setup_, formats_of(setup_.config.train.precision));
     options.init = start_.init;
     options.restored = start_.restored;
-    if (own_ != nullptr) options.shared = nullptr;  // alone in its process
+    if (own_ != nullptr) options.shared = nullptr;  // only rank of its process
     compute_.emplace(std::move(options));
   }
   const auto make = [this](int rank) {
