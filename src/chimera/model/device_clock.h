@@ -62,21 +62,24 @@ class DeviceClock {
 // Measures the memory of a device that only one rank uses.
 class DeviceMemory {
  public:
-  explicit DeviceMemory(at::Device device) : device_(device) {
-    allocator().resetPeakStats(device.index());
-  }
+  explicit DeviceMemory(at::Device device) : device_(device) { reset_peak(); }
 
-  // The largest number of bytes in tensors since construction.
-  [[nodiscard]] std::int64_t peak_bytes() const {
-    constexpr auto kAll =
-        static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
-    return allocator()
-        .getDeviceStats(device_.index())
-        .allocated_bytes[kAll]
-        .peak;
+  [[nodiscard]] std::int64_t live_bytes() const { return bytes().current; }
+  // The largest number of bytes in tensors since construction or reset.
+  [[nodiscard]] std::int64_t peak_bytes() const { return bytes().peak; }
+  // Size of the device's memory.
+  [[nodiscard]] double total_bytes() const {
+    return static_cast<double>(
+        allocator().getMemoryInfo(device_.index()).second);
   }
+  void reset_peak() { allocator().resetPeakStats(device_.index()); }
 
  private:
+  [[nodiscard]] c10::CachingAllocator::Stat bytes() const {
+    constexpr auto kAll =
+        static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+    return allocator().getDeviceStats(device_.index()).allocated_bytes[kAll];
+  }
   [[nodiscard]] c10::DeviceAllocator& allocator() const {
     return *c10::getDeviceAllocator(device_.type());
   }

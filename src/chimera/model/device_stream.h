@@ -26,14 +26,22 @@ namespace chimera {
       .getStreamFromGlobalPool(device);
 }
 
-// Makes `device` this thread's current device, with a separate stream for all
+// Makes `device` this thread's current device, with one separate stream for all
 // later work. The default stream is left to copies between devices, which would
-// otherwise queue behind a rank's computations. Does nothing for the CPU.
+// otherwise queue behind a rank's computations. Does nothing for the CPU, nor
+// for a thread that has such a stream.
 inline void compute_on(at::Device device) {
   if (device.is_cpu()) return;
   const c10::impl::VirtualGuardImpl guard(device.type());
   guard.setDevice(device);
+  if (guard.getStream(device) != guard.getDefaultStream(device)) return;
   guard.exchangeStream(another_stream(device));
+}
+
+// Waits until `device` has done what this thread has queued there. Does nothing
+// for the CPU.
+inline void wait_for_device(at::Device device) {
+  if (!device.is_cpu()) current_stream(device).synchronize();
 }
 
 // An event at the end of what `stream` has queued so far.

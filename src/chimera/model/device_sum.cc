@@ -36,10 +36,7 @@ void DeviceSum::run(CollectiveId::Kind kind,
 
 NumberBuffer DeviceSum::stage() {
   host_ = copies_.add(flat_);
-  return {.data = host_.data_ptr(),
-          .count = static_cast<std::size_t>(host_.numel()),
-          .type = host_.scalar_type() == at::kDouble ? NumberType::kFloat64
-                                                     : NumberType::kFloat32};
+  return buffer_of(host_);
 }
 
 void DeviceSum::finish() {
@@ -106,6 +103,20 @@ void DeviceSum::all_gather(std::span<DeviceSum* const> members) {
   }
   meet();  // a shard stays until all others have read it
   for (DeviceSum* member : members) member->note_end();
+}
+
+NumberBuffer buffer_of(const at::Tensor& flat) {
+  return {.data = flat.data_ptr(),
+          .count = static_cast<std::size_t>(flat.numel()),
+          .type = flat.scalar_type() == at::kDouble ? NumberType::kFloat64
+                                                    : NumberType::kFloat32};
+}
+
+NumberBuffer buffer_of(const at::Tensor& flat,
+                       const std::optional<c10::Stream>& stream) {
+  NumberBuffer buffer = buffer_of(flat);
+  if (stream) buffer.device = std::make_shared<DeviceSum>(flat, *stream);
+  return buffer;
 }
 
 }  // namespace chimera

@@ -6,6 +6,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "chimera/comm/transport.h"
@@ -46,5 +47,11 @@ class DeviceSum final : public DeviceNumbers {
   TensorCopies copies_;
   at::Tensor host_;
 };
+
+// The numbers of `flat`, in its memory.
+[[nodiscard]] NumberBuffer buffer_of(const at::Tensor& flat);
+// The same for a collective; `stream`, on which it works, is that of a device.
+[[nodiscard]] NumberBuffer buffer_of(const at::Tensor& flat,
+                                     const std::optional<c10::Stream>& stream);
 
 }  // namespace chimera

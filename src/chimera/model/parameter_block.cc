@@ -31,13 +31,6 @@ void round(const BlockValues& values, const Shard& range) {
       .copy_(values.numbers.flat.narrow(0, begin, length));
 }
 
-NumberBuffer buffer_of(const at::Tensor& flat) {
-  return {.data = flat.data_ptr(),
-          .count = static_cast<std::size_t>(flat.numel()),
-          .type = flat.scalar_type() == at::kDouble ? NumberType::kFloat64
-                                                    : NumberType::kFloat32};
-}
-
 // Makes room for host copies of a device's numbers, for a checkpoint; null on
 // the CPU.
 std::shared_ptr<TensorCopies> copies_of(const at::Tensor& numbers) {
@@ -87,21 +80,13 @@ at::Tensor ParameterBlock::view(const at::Tensor& flat,
 
 NumberBuffer ParameterBlock::gradient_to_sum(bool only_shard) {
   has_only_shard_ = only_shard;
-  NumberBuffer buffer = collective_buffer(gradient_);
+  NumberBuffer buffer = buffer_of(gradient_, sum_stream_);
   buffer.only_shard = only_shard;
   return buffer;
 }
 
 NumberBuffer ParameterBlock::value_buffer(const BlockValues& values) const {
-  return collective_buffer(values.numbers.flat);
-}
-
-NumberBuffer ParameterBlock::collective_buffer(const at::Tensor& flat) const {
-  NumberBuffer buffer = buffer_of(flat);
-  if (sum_stream_) {
-    buffer.device = std::make_shared<DeviceSum>(flat, *sum_stream_);
-  }
-  return buffer;
+  return buffer_of(values.numbers.flat, sum_stream_);
 }
 
 BlockNumbers ParameterBlock::make_numbers(const ParameterInit& init) const {

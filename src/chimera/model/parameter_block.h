@@ -130,7 +130,6 @@ class ParameterBlock {
                                            const Sharing& sharing) const;
 
  private:
-  [[nodiscard]] NumberBuffer collective_buffer(const at::Tensor& flat) const;
   [[nodiscard]] at::Tensor view(const at::Tensor& flat,
                                 std::size_t parameter) const;
   void update_range(const Update& update, const BlockValues& values,

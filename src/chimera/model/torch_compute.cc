@@ -26,9 +26,8 @@
 #include "chimera/model/held_stages.h"
 #include "chimera/model/memory_meter.h"
 #include "chimera/model/micro_batches.h"
-#include "chimera/model/receive_buffers.h"
 #include "chimera/model/step_numbers.h"
-#include "chimera/model/tensor_payload.h"
+#include "chimera/model/tensor_mail.h"
 #include "chimera/model/torch_stage.h"
 
 namespace chimera {
@@ -131,8 +130,6 @@ class TorchCompute final : public StageCompute {
                                                      const Layers& layers,
                                                      TorchStash& stash);
   void note_output(const Work& work, const at::Tensor& output);
-  [[nodiscard]] PayloadPtr on_its_way(const at::Tensor& tensor);
-  [[nodiscard]] at::Tensor arrived(const PayloadPtr& payload);
   [[nodiscard]] at::Tensor run_graph(const Work& work, Stash& stash,
                                      const PayloadPtr& gradient);
   void apply(ParameterBlock& block, const UpdateOrder& order,
@@ -155,9 +152,8 @@ class TorchCompute final : public StageCompute {
   bool vote_gates_update_ = false;
   bool is_vote_late_ = false;
   std::optional<MicroBatches> batches_;
-  ReceiveBuffers receive_buffers_;
-  std::shared_ptr<LentTensors> lent_;  // only on a device, as the next three
-  std::optional<DeviceMemory> memory_;
+  std::optional<TensorMail> mail_;
+  std::optional<DeviceMemory> memory_;  // only on a device, as the next two
   std::optional<DeviceClock> clock_;
   TimeMarkPtr work_start_;
   Numbers training_numbers_;
@@ -175,8 +171,8 @@ TorchCompute::TorchCompute(const TorchComputeOptions& options, int rank)
       is_asynchronous_(chimera::is_asynchronous(options.schedule)) {
   at::set_num_threads(options_.threads);
   compute_on(device_);
+  mail_.emplace(device_);
   if (!device_.is_cpu()) {
-    lent_ = std::make_shared<LentTensors>(current_stream(device_));
     memory_.emplace(device_);
     clock_.emplace(current_stream(device_));
   }
@@ -220,10 +216,10 @@ WeightsPtr TorchCompute::initial_previous(int stage) {
 
 ForwardResult TorchCompute::forward(const Work& work, const WeightsPtr& weights,
                                     PayloadPtr input, Keep keep) {
-  if (lent_) lent_->free_returned();
+  mail_->free_returned();
   auto stash = std::make_unique<TorchStash>();
   stash->weights = std::dynamic_pointer_cast<TorchWeights>(weights);
-  const at::Tensor x = input ? arrived(input) : at::Tensor();
+  const at::Tensor x = input ? mail_->arrived(input) : at::Tensor();
   work_start_ = mark();
   at::Tensor output;
   const int all = stages_->at(work.stage).num_layers();
@@ -248,7 +244,7 @@ ForwardResult TorchCompute::forward(const Work& work, const WeightsPtr& weights,
   }
   note_output(work, output);
   ForwardResult result;
-  if (!is_last(work.stage)) result.output = on_its_way(output);
+  if (!is_last(work.stage)) result.output = mail_->on_its_way(output);
   if (keep != Keep::kNothing) result.stash = std::move(stash);
   return result;
 }
@@ -322,43 +318,12 @@ void TorchCompute::recompute(const Work& work, Stash& stash) {
   torch_stash.input.reset();
 }
 
-// Wraps `tensor` in a message. Its memory is charged to no rank while in
-// transit.
-PayloadPtr TorchCompute::on_its_way(const at::Tensor& tensor) {
-  if (!device_.is_cpu()) {
-    const auto ready = end_of(current_stream(device_));
-    return std::make_unique<TensorPayload>(tensor, Loan{ready, lent_});
-  }
-  auto payload = std::make_unique<TensorPayload>(tensor);
-  disclaim(payload->tensor());
-  return payload;
-}
-
-// Returns a message's tensor on this rank's device. A tensor that another
-// rank's device made is copied, and its memory goes back to that rank.
-at::Tensor TorchCompute::arrived(const PayloadPtr& payload) {
-  const auto& message = dynamic_cast<const TensorPayload&>(*payload);
-  const at::Tensor& tensor = message.tensor();
-  if (device_.is_cpu()) claim(tensor);
-  if (device_.is_cpu()) return tensor;
-  if (tensor.is_cpu()) return to_device(tensor, device_);  // of a process
-  // A tensor that this rank made itself, for another of its stages, needs no
-  // copy.
-  if (message.loan()->owner == lent_) return tensor;
-  const c10::Stream stream = current_stream(device_);
-  message.loan()->ready->block(stream);
-  at::Tensor copy = at::empty(tensor.sizes(), tensor.options().device(device_));
-  copy.copy_(tensor, /*non_blocking=*/true);
-  message.loan()->owner->give_back(tensor, end_of(stream));
-  return copy;
-}
-
 at::Tensor TorchCompute::run_graph(const Work& work, Stash& stash,
                                    const PayloadPtr& gradient) {
-  if (lent_) lent_->free_returned();
+  mail_->free_returned();
   stages_->begin_gradients(work.stage);
   auto& torch_stash = dynamic_cast<TorchStash&>(stash);
-  const at::Tensor seed = gradient ? arrived(gradient) : at::Tensor();
+  const at::Tensor seed = gradient ? mail_->arrived(gradient) : at::Tensor();
   work_start_ = mark();
   // With a recomputation in part, the gradient passes through the layers that
   // kept their graph and then through those that R has run again.
@@ -372,7 +337,7 @@ at::Tensor TorchCompute::run_graph(const Work& work, Stash& stash,
 PayloadPtr TorchCompute::backward(const Work& work, Stash& stash,
                                   PayloadPtr gradient) {
   const at::Tensor passed_on = run_graph(work, stash, gradient);
-  return passed_on.defined() ? on_its_way(passed_on) : nullptr;
+  return passed_on.defined() ? mail_->on_its_way(passed_on) : nullptr;
 }
 
 // Runs the graph like backward(). If this backward is split, the forward gave
@@ -498,13 +463,7 @@ PayloadPtr TorchCompute::empty_payload(const Work& work, bool is_gradient) {
     sizes.insert(sizes.end(), boundary.sizes.begin(), boundary.sizes.end());
     type = boundary.type;
   }
-  if (!device_.is_cpu()) {
-    // Allocates pinned memory each time: libtorch reuses it once its copies are
-    // done.
-    return std::make_unique<TensorPayload>(
-        at::empty(sizes, at::TensorOptions(type).pinned_memory(true)));
-  }
-  return std::make_unique<TensorPayload>(receive_buffers_.take(sizes, type));
+  return mail_->empty(sizes, type);
 }
 
 }  // namespace
