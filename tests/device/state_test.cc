@@ -2,8 +2,11 @@
 // comparisons of replicas, resuming, recovery.
 #include <atomic>
 #include <filesystem>
+#include <functional>
 
 #include "chimera/checkpoint/catalog.h"
+#include "chimera/exec/run_threads.h"
+#include "chimera/train/calibrate.h"
 #include "tests/device/device_training.h"
 
 namespace chimera {
@@ -14,9 +17,11 @@ using testing::DeviceTraining;
 using testing::expect_same_bits;
 using testing::Extras;
 using ::testing::IsEmpty;
+using testing::kClockRate;
 using testing::Keeper;
 using testing::Outcome;
 using testing::setup_of;
+using testing::test_device;
 using testing::use_test_devices;
 
 class DeviceState : public DeviceTraining {
@@ -159,6 +164,49 @@ TEST_F(DeviceState, ASaveDoesNotMakeTheRanksWait) {
   };
   EXPECT_EQ(waits_of(1), waits_of(8));
   EXPECT_THAT(checker.take_reports(), IsEmpty());
+}
+
+// One calibration of two ranks, as threads, on each kind of device.
+Profile calibrated(const RunSetup& setup,
+                   const std::function<at::Device(int rank)>& device_of) {
+  Profile found;
+  run_threads({.ranks = 2, .deadline = std::chrono::seconds(60)},
+              [&](Transport& transport) {
+                const Profile profile =
+                    calibrate(transport, {.model = setup.model.details,
+                                          .train = setup.config.train,
+                                          .micro_batches = {2},
+                                          .cores = 2,
+                                          .device = device_of(transport.rank()),
+                                          .seconds = 0.01});
+                if (transport.rank() == 0) found = profile;
+              });
+  return found;
+}
+
+TEST_F(DeviceState, ACalibrationTakesTimesAndBytesOfTheDevice) {
+  const auto setup = setup_of(five_steps("chimera", {}));
+  const Profile host = calibrated(*setup, [](int) { return at::kCPU; });
+  const Profile device =
+      calibrated(*setup, [](int rank) { return test_device(rank); });
+  EXPECT_THAT(checker.take_reports(), IsEmpty());
+  EXPECT_EQ(device.cores, 0);
+  EXPECT_GT(device.link.latency_s + device.link.s_per_byte, 0);
+  EXPECT_GT(device.sum.latency_s + device.sum.s_per_byte, 0);
+  for (std::size_t kind = 0; kind < host.layers.size(); ++kind) {
+    SCOPED_TRACE(host.layers[kind].name);
+    const LayerTable& expected = host.layers[kind].table;
+    const LayerTable& table = device.layers[kind].table;
+    // The device's clock is kClockRate times as fast as the host's.
+    EXPECT_GT(table.forward_s[0], 0.2 * kClockRate * expected.forward_s[0]);
+    EXPECT_GT(table.input_grad_s[0] + table.weight_grad_s[0],
+              0.2 * kClockRate *
+                  (expected.input_grad_s[0] + expected.weight_grad_s[0]));
+    EXPECT_NEAR(table.activation_bytes[0], expected.activation_bytes[0],
+                0.02 * expected.activation_bytes[0] + 64);
+    EXPECT_NEAR(table.deferred_bytes[0], expected.deferred_bytes[0],
+                0.02 * expected.deferred_bytes[0] + 64);
+  }
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "chimera/console/values.h"
 #include "chimera/exec/program.h"
 #include "chimera/exec/run_threads.h"
+#include "chimera/model/device_clock.h"
 #include "chimera/plan/profile_text.h"
 #include "chimera/plan/run_schedule.h"
 #include "chimera/run/cores.h"
@@ -28,6 +29,7 @@
 #include "chimera/run/host_memory.h"
 #include "chimera/run/launcher.h"
 #include "chimera/run/ranks.h"
+#include "chimera/train/devices.h"
 #include "chimera/train/link_bench.h"
 #include "chimera/train/model_setup.h"
 
@@ -37,7 +39,8 @@ namespace {
 struct Ready {
   CalibrateOptions options;  // completed by describe_host
   int ranks = 1;
-  bool is_rank = false;     // ranks are processes
+  bool is_rank = false;  // ranks are processes
+  DeviceKind device = DeviceKind::kCpu;
   std::string workers_are;  // "threads" or "processes"
   std::chrono::duration<double> deadline{300};
 };
@@ -110,14 +113,26 @@ std::string description_of(const Ready& ready,
       options.threads, TORCH_VERSION, today());
 }
 
-// Sets the cores and memory that `ranks_here` ranks share, divided as in
-// training.
+// The device of each rank, chosen as in training.
+Result<std::vector<at::Device>> devices_of(const Ready& ready,
+                                           const HostPlace& place) {
+  return choose_devices({.kind = ready.device,
+                         .ranks = ready.ranks,
+                         .ranks_here = ready.is_rank ? place.ranks : 0,
+                         .local_rank = place.local_rank},
+                        count_devices());
+}
+
+// Sets the cores that `ranks_here` ranks share, divided as in training, and the
+// memory of each.
 void describe_host(const Ready& ready, int ranks_here,
                    CalibrateOptions& options) {
   options.cores = ready.is_rank ? cores_of_ranks(ranks_here) : usable_cores();
   options.threads =
       options.train.threads.value_or(std::max(1, options.cores / ranks_here));
-  options.memory_bytes = total_memory() / ranks_here;
+  options.memory_bytes = options.device.is_cpu()
+                             ? total_memory() / ranks_here
+                             : DeviceMemory(options.device).total_bytes();
   options.machine = processor_name();
   options.description = description_of(ready, options);
 }
@@ -169,6 +184,7 @@ Result<Ready> prepare(const RunRequest& request, bool as_ranks) {
   options.model = setup.model.details;
   options.train = config->train;
   ready.is_rank = as_ranks;
+  ready.device = config->run.device;
   ready.workers_are =
       as_ranks ? "processes (" + mpi_library() + ")" : "threads";
   options.source = "chimera calibrate, " CHIMERA_VERSION;
@@ -213,14 +229,25 @@ int run_calibrate(const RunRequest& request) {
   if (!is_rank) return print_errors(is_rank.errors());
   const Result<Ready> ready = prepare(request, *is_rank);
   if (!ready) return print_run_errors(ready.errors());
-  const std::string too_large = *is_rank ? "" : refuse_memory(*ready);
+  const auto check = [&](const HostPlace& place) {
+    const Result<std::vector<at::Device>> devices = devices_of(*ready, place);
+    return devices ? Diagnostics{} : devices.errors();
+  };
+  const HostPlace one_process{.ranks = ready->ranks};
+  if (!*is_rank) {
+    const Diagnostics errors = check(one_process);
+    if (!errors.empty()) return print_run_errors(errors);
+  }
+  const bool is_on_host = !*is_rank && ready->device == DeviceKind::kCpu;
+  const std::string too_large = is_on_host ? refuse_memory(*ready) : "";
   if (!too_large.empty()) {
     std::cerr << too_large;
     return kExitMemory;
   }
-  const auto body = [&](Transport& transport, int ranks_here) {
+  const auto body = [&](Transport& transport, const HostPlace& place) {
     CalibrateOptions options = ready->options;
-    describe_host(*ready, ranks_here, options);
+    options.device = devices_of(*ready, place)->at(transport.rank());
+    describe_host(*ready, place.ranks, options);
     const Profile profile = calibrate(transport, options);
     if (transport.rank() == 0) {
       write_result(print_profile(profile), request.output);
@@ -230,12 +257,13 @@ int run_calibrate(const RunRequest& request) {
     ErrorsOnly observer;
     return work_as_rank({.ranks = ready->ranks,
                          .deadline = ready->deadline,
-                         .groups = bench_groups(ready->ranks)},
+                         .groups = bench_groups(ready->ranks),
+                         .check = check},
                         launcher, observer, body);
   }
   try {
     run_threads({.ranks = ready->ranks, .deadline = ready->deadline},
-                [&](Transport& transport) { body(transport, ready->ranks); });
+                [&](Transport& transport) { body(transport, one_process); });
   } catch (const std::exception&) {
     const Failure failure = current_failure();
     std::cerr << "error: " << failure.text << '\n';

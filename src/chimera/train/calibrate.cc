@@ -5,12 +5,14 @@
 #include <algorithm>
 
 #include "chimera/base/median.h"
+#include "chimera/model/device_stream.h"
 #include "chimera/train/link_bench.h"
 
 namespace chimera {
 
 Calibration::Calibration(Transport& transport, const CalibrateOptions& options)
     : transport_(transport), options_(options), meeting_(transport) {
+  compute_on(options_.device);
   // Rank 0's numbers count for all: hosts may differ, but all ranks must agree
   // on how many of them compute at once.
   options_.cores = static_cast<int>(meeting_.agree(options_.cores));
@@ -19,8 +21,11 @@ Calibration::Calibration(Transport& transport, const CalibrateOptions& options)
   profile_.description = options_.description;
   profile_.source = options_.source;
   profile_.memory_bytes = options_.memory_bytes;
-  profile_.cores = options_.cores;
-  profile_.threads = options_.threads;
+  // Workers with a device each share no processors.
+  if (options_.device.is_cpu()) {
+    profile_.cores = options_.cores;
+    profile_.threads = options_.threads;
+  }
   const ModelShape& shape = options_.model.shape;
   const std::vector<ModelLayer> layers =
       layers_of(shape, options_.train.precision);
@@ -37,7 +42,8 @@ std::unique_ptr<LayerRounds> Calibration::layers(int micro_batch) {
       LayerBenchOptions{.model = options_.model,
                         .train = options_.train,
                         .micro_batch = micro_batch,
-                        .threads = options_.threads},
+                        .threads = options_.threads,
+                        .device = options_.device},
       std::max(1, options_.cores / options_.threads));
 }
 
@@ -93,8 +99,10 @@ void Calibration::add(const LayerRounds& rounds) {
 
 void Calibration::measure_links() {
   if (transport_.size() < 2) return;
-  const std::vector<LinkSample> messages = measure_messages(transport_);
-  const std::vector<LinkSample> sums = measure_sums(transport_);
+  const std::vector<LinkSample> messages =
+      measure_messages(transport_, options_.device);
+  const std::vector<LinkSample> sums =
+      measure_sums(transport_, options_.device);
   if (transport_.rank() != 0) return;
   profile_.link = fit_link(messages);
   profile_.sum = fit_link(sums);

@@ -19,6 +19,7 @@ struct CalibrateOptions {
   std::vector<int> micro_batches;  // ascending
   int threads = 1;                 // per rank
   int cores = 1;                   // of this host
+  at::Device device = at::kCPU;    // of this rank
   double memory_bytes = 0;         // per rank; 0 = unknown
   double seconds = 0.5;            // at least, per kind of measurement
   // Skips micro-batches whose measurement would end later than this, except the

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "chimera/base/counter_random.h"
+#include "chimera/model/device_clock.h"
 #include "chimera/model/initial_weights.h"
 #include "chimera/model/memory_meter.h"
-#include "chimera/model/tensor_payload.h"
 #include "chimera/plan/model_layers.h"
 #include "chimera/schedule/lower.h"
 #include "chimera/schedule/scheme.h"
@@ -93,18 +94,73 @@ Schedule bench_schedule(Backwards backwards) {
   return lower(schedule);
 }
 
+// Times consecutive pieces of a compute's work. On a device they are queued one
+// behind the other, and their times are read at the end, from marks.
 class Stopwatch {
  public:
-  // Seconds since the last call.
-  double seconds() {
-    const auto now = std::chrono::steady_clock::now();
-    return std::chrono::duration<double>(now - std::exchange(last_, now))
-        .count();
+  explicit Stopwatch(StageCompute& compute) : compute_(compute) { split(); }
+
+  // Ends a piece, whose seconds divided by `count` become `result` in finish().
+  void split(double& result, int count) {
+    split();
+    pieces_.push_back({&result, count});
+  }
+
+  void finish() {
+    Clock::time_point start = time(0);
+    for (std::size_t piece = 0; piece < pieces_.size(); ++piece) {
+      const Clock::time_point end = time(piece + 1);
+      const std::chrono::duration<double> seconds = end - start;
+      *pieces_[piece].result = seconds.count() / pieces_[piece].count;
+      start = end;
+    }
   }
 
  private:
-  std::chrono::steady_clock::time_point last_ =
-      std::chrono::steady_clock::now();
+  struct Piece {
+    double* result;
+    int count;
+  };
+  struct Split {
+    Clock::time_point host;
+    TimeMarkPtr device;  // null if the host computes
+  };
+
+  void split() { splits_.push_back({Clock::now(), compute_.mark()}); }
+  [[nodiscard]] Clock::time_point time(std::size_t split) const {
+    const auto& [host, device] = splits_[split];
+    return device ? device->time() : host;
+  }
+
+  StageCompute& compute_;
+  std::vector<Split> splits_;
+  std::vector<Piece> pieces_;
+};
+
+// Counts the bytes of a thread's tensors, or of a device.
+class ByteCounter {
+ public:
+  explicit ByteCounter(at::Device device) {
+    if (!device.is_cpu()) device_.emplace(device);
+  }
+
+  [[nodiscard]] double live() const {
+    return static_cast<double>(device_ ? device_->live_bytes()
+                                       : meter_->live_bytes());
+  }
+  [[nodiscard]] double peak() const {
+    return static_cast<double>(device_ ? device_->peak_bytes()
+                                       : meter_->peak_bytes());
+  }
+  void reset_peak() {
+    if (device_) return device_->reset_peak();
+    meter_->reset_peak();
+  }
+
+ private:
+  std::shared_ptr<MemoryMeter> meter_ = std::make_shared<MemoryMeter>();
+  MeterScope scope_{meter_};
+  std::optional<DeviceMemory> device_;
 };
 
 std::int64_t own_numbers(const Model& model, int first, int end) {
@@ -123,7 +179,8 @@ std::int64_t own_numbers(const Model& model, int first, int end) {
 class LayerBench::Pass {
  public:
   Pass(const LayerBench& bench, Backwards backwards)
-      : is_split_(backwards == Backwards::kSplit),
+      : device_(bench.options_.device),
+        is_split_(backwards == Backwards::kSplit),
         blocks_(bench.blocks_),
         boundary_(bench.options_.micro_batch *
                   boundary_bytes(bench.options_.model.shape,
@@ -135,6 +192,7 @@ class LayerBench::Pass {
              .schedule = schedule_,
              .micro_batch = bench.options_.micro_batch,
              .formats = formats_of(bench.options_.train.precision),
+             .devices = {device_},
              .threads = bench.options_.threads,
              .init =
                  [](const ParameterSpec& spec) {
@@ -153,67 +211,64 @@ class LayerBench::Pass {
   // Runs one step and sets forward, and either backward (whole) or input_grad
   // and weight_grad (split).
   void time(BenchTimes& times) {
-    Stopwatch watch;
     const auto each = [&](int stage) { return stage == 1 ? blocks_ : 1; };
     std::array<StashPtr, kLayerKinds> stashes;
     PayloadPtr passed;
-    (void)watch.seconds();
+    Stopwatch watch(*compute_);
     for (int stage = 0; stage < kLayerKinds; ++stage) {
       forward(stage, passed, stashes);
-      times.layers[stage].forward = watch.seconds() / each(stage);
+      watch.split(times.layers[stage].forward, each(stage));
     }
     for (int stage = kLayerKinds - 1; stage >= 0; --stage) {
       backward(stage, passed, stashes);
       LayerTimes& layer = times.layers[stage];
-      (is_split_ ? layer.input_grad : layer.backward) =
-          watch.seconds() / each(stage);
+      watch.split(is_split_ ? layer.input_grad : layer.backward, each(stage));
     }
     for (int stage = kLayerKinds - 1; is_split_ && stage >= 0; --stage) {
       compute_->weight_grad(work(stage), *stashes[stage]);
-      times.layers[stage].weight_grad = watch.seconds() / each(stage);
+      watch.split(times.layers[stage].weight_grad, each(stage));
     }
+    watch.finish();
   }
 
   // Returns the seconds of the blocks' update, including the norm and the
   // zeroing of their gradient.
   double time_update() {
-    Stopwatch watch;
+    double update = 0;
+    Stopwatch watch(*compute_);
     weights_[1] = compute_->update({.stage = 1, .step = step_}, weights_[1]);
-    const double update = watch.seconds();
+    watch.split(update, 1);
     (void)compute_->ballot(step_, true);
+    watch.finish();
     ++step_;
     return update;
   }
 
   void measure(std::array<LayerBytes, kLayerKinds>& bytes) {
-    const auto meter = std::make_shared<MemoryMeter>();
-    const MeterScope scope(meter);
-    const auto live = [&] { return static_cast<double>(meter->live_bytes()); };
+    ByteCounter counter(device_);
     std::array<StashPtr, kLayerKinds> stashes;
     std::array<double, kLayerKinds> before;
     PayloadPtr passed;
+    // On the CPU a message in transit is charged to nobody.
+    const auto held = [&] {
+      return counter.live() + (device_.is_cpu() && passed ? boundary_ : 0);
+    };
     for (int stage = 0; stage < kLayerKinds; ++stage) {
-      before[stage] = live();
+      before[stage] = held();
       forward(stage, passed, stashes);
-      const double input = stage == 0 ? 0 : boundary_;
-      const double output = passed ? boundary_ : 0;
-      if (!is_split_) {
-        bytes[stage].activation = live() - before[stage] - input + output;
-      }
+      if (!is_split_) bytes[stage].activation = held() - before[stage];
     }
     for (int stage = kLayerKinds - 1; stage >= 0; --stage) {
-      const double held = live();
-      const double gradient = passed ? boundary_ : 0;
-      meter->reset_peak();
+      const double start = held();
+      counter.reset_peak();
       backward(stage, passed, stashes);
+      const double workspace = counter.peak() - start;
       if (is_split_) {
-        bytes[stage].deferred = std::max(0.0, live() - before[stage]);
-        bytes[stage].input_workspace =
-            static_cast<double>(meter->peak_bytes()) - held - gradient;
+        bytes[stage].deferred = std::max(0.0, held() - before[stage]);
+        bytes[stage].input_workspace = workspace;
         compute_->weight_grad(work(stage), *stashes[stage]);
       } else {
-        bytes[stage].workspace =
-            static_cast<double>(meter->peak_bytes()) - held - gradient;
+        bytes[stage].workspace = workspace;
       }
       stashes[stage].reset();
     }
@@ -251,6 +306,7 @@ class LayerBench::Pass {
                                             std::move(passed));
   }
 
+  at::Device device_;
   bool is_split_;
   int blocks_;
   double boundary_;

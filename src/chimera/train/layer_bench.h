@@ -41,6 +41,7 @@ struct LayerBenchOptions {
   TrainConfig train;  // sets the optimizer
   int micro_batch = 1;
   int threads = 1;
+  at::Device device = at::kCPU;
 };
 
 // Used by one thread.

@@ -6,11 +6,12 @@
 #include <chrono>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "chimera/base/median.h"
 #include "chimera/comm/exchange.h"
-#include "chimera/model/receive_buffers.h"
-#include "chimera/model/tensor_payload.h"
+#include "chimera/model/device_sum.h"
+#include "chimera/model/tensor_mail.h"
 
 namespace chimera {
 namespace {
@@ -30,52 +31,37 @@ void barrier(Transport& transport, int step) {
                      {.step = step, .channel = Channel::kLinkBench});
 }
 
-// Posts receives into buffers that are reused, as in training.
-class Mail {
- public:
-  Mail(Transport& transport, std::int64_t numbers)
-      : transport_(transport), numbers_(numbers) {}
-
-  void post(const MessageId& id, int peer) {
-    transport_.post_receive(id, peer, [this] {
-      return std::make_unique<TensorPayload>(
-          buffers_.take({numbers_}, at::kFloat));
-    });
-  }
-  PayloadPtr receive(const MessageId& id, int peer) {
-    return transport_.receive(id, peer).payload;
-  }
-  PayloadPtr fresh() {
-    return std::make_unique<TensorPayload>(at::zeros({numbers_}));
-  }
-
- private:
-  Transport& transport_;
-  std::int64_t numbers_;
-  ReceiveBuffers buffers_;
-};
-
 // Measures round trips between ranks 0 and 1, which both call this. Returns the
 // seconds of each round trip on rank 0, and nothing on rank 1.
-std::vector<double> play(Transport& transport, std::int64_t numbers, int step) {
-  Mail mail(transport, numbers);
+std::vector<double> play(Transport& transport, const at::Tensor& numbers,
+                         int step) {
+  const at::Device device = numbers.device();
+  TensorMail mail(device);
+  const auto post = [&](const MessageId& id, int peer) {
+    transport.post_receive(id, peer, [&] {
+      return mail.empty(numbers.sizes(), numbers.scalar_type());
+    });
+  };
   std::vector<double> times;
-  PayloadPtr ball = mail.fresh();
+  at::Tensor ball = numbers;
   for (int repeat = 0; repeat < kRepeats; ++repeat) {
     const MessageId there{.index = kPlay + 2 * repeat,
                           .step = step,
                           .channel = Channel::kLinkBench};
     const MessageId back = next(there);
     if (transport.rank() == 0) {
-      mail.post(back, 1);
+      post(back, 1);
       const Clock::time_point start = Clock::now();
-      transport.send(there, 1, std::move(ball));
-      ball = mail.receive(back, 1);
+      transport.send(there, 1, mail.on_its_way(ball));
+      ball = mail.arrived(transport.receive(back, 1).payload);
+      wait_for_device(device);
       times.push_back(seconds_since(start));
     } else {
-      mail.post(there, 0);
-      transport.send(back, 0, mail.receive(there, 0));
+      post(there, 0);
+      ball = mail.arrived(transport.receive(there, 0).payload);
+      transport.send(back, 0, mail.on_its_way(ball));
     }
+    mail.free_returned();
   }
   return times;
 }
@@ -107,13 +93,15 @@ LinkProfile fit_link(const std::vector<LinkSample>& samples) {
   return rr == 0 || (bb > 0 && b * b / bb > r * r / rr) ? bandwidth : latency;
 }
 
-std::vector<LinkSample> measure_messages(Transport& transport) {
+std::vector<LinkSample> measure_messages(Transport& transport,
+                                         at::Device device) {
   std::vector<LinkSample> samples;
   int step = 0;
   for (const std::int64_t numbers : kMessageNumbers) {
     barrier(transport, step);
     if (transport.rank() < 2) {
-      const std::vector<double> times = play(transport, numbers, step);
+      const std::vector<double> times =
+          play(transport, at::zeros({numbers}, device), step);
       if (!times.empty()) {
         samples.push_back({.bytes = 4.0 * static_cast<double>(numbers),
                            .seconds = median(times) / 2});
@@ -136,14 +124,16 @@ std::vector<std::vector<int>> bench_groups(int ranks) {
   return groups;
 }
 
-std::vector<LinkSample> measure_sums(Transport& transport) {
+std::vector<LinkSample> measure_sums(Transport& transport, at::Device device) {
   std::vector<LinkSample> samples;
   int step = 0;
   const std::vector<std::vector<int>> groups = bench_groups(transport.size());
+  std::optional<c10::Stream> stream;  // of a device's sums
+  if (!device.is_cpu()) stream = another_stream(device);
   for (std::size_t group = 0; group < groups.size(); ++group) {
     const double ranks = static_cast<double>(groups[group].size());
     for (const std::int64_t numbers : kSumNumbers) {
-      const at::Tensor values = at::zeros({numbers});
+      const at::Tensor values = at::zeros({numbers}, device);
       std::vector<double> times;
       for (int repeat = 0; repeat < kRepeats; ++repeat) {
         barrier(transport, step);
@@ -152,11 +142,10 @@ std::vector<LinkSample> measure_sums(Transport& transport) {
                                 .step = step,
                                 .channel = Channel::kLinkBench};
           const Clock::time_point start = Clock::now();
-          transport.start_collective(
-              id, groups[group],
-              {.data = values.data_ptr(),
-               .count = static_cast<std::size_t>(numbers)});
+          transport.start_collective(id, groups[group],
+                                     buffer_of(values, stream));
           (void)transport.wait_collective(id);
+          wait_for_device(device);
           times.push_back(seconds_since(start));
         }
         ++step;

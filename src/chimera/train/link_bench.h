@@ -2,6 +2,8 @@
 // lines by which a profile describes them.
 #pragma once
 
+#include <c10/core/Device.h>
+
 #include <functional>
 #include <vector>
 
@@ -22,12 +24,15 @@ struct LinkSample {
 
 // All ranks call these functions together; rank 0 gets the result.
 
-// Round trips between ranks 0 and 1. REQUIRES: at least two ranks.
-[[nodiscard]] std::vector<LinkSample> measure_messages(Transport& transport);
+// Round trips of tensors on `device` between ranks 0 and 1. REQUIRES: at least
+// two ranks.
+[[nodiscard]] std::vector<LinkSample> measure_messages(Transport& transport,
+                                                       at::Device device);
 
 // Sums over the first 2, 4, ... ranks and over all ranks. REQUIRES: the
 // transport has the groups of bench_groups().
-[[nodiscard]] std::vector<LinkSample> measure_sums(Transport& transport);
+[[nodiscard]] std::vector<LinkSample> measure_sums(Transport& transport,
+                                                   at::Device device);
 [[nodiscard]] std::vector<std::vector<int>> bench_groups(int ranks);
 
 }  // namespace chimera

@@ -21,9 +21,8 @@ RunEnd run_as_rank(const Result<RunConfig>& /*config*/,
   return {refuse(launcher, observer)};
 }
 
-ExitCode work_as_rank(
-    const RankWork& /*work*/, Launcher launcher, RunObserver& observer,
-    const std::function<void(Transport& transport, int ranks_here)>& /*body*/) {
+ExitCode work_as_rank(const RankWork& /*work*/, Launcher launcher,
+                      RunObserver& observer, const RankBody& /*body*/) {
   return refuse(launcher, observer);
 }
 

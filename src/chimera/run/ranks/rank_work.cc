@@ -52,9 +52,8 @@ class WorkEnding final : public EndingHandler {
 
 }  // namespace
 
-ExitCode work_as_rank(
-    const RankWork& work, Launcher launcher, RunObserver& observer,
-    const std::function<void(Transport& transport, int ranks_here)>& body) {
+ExitCode work_as_rank(const RankWork& work, Launcher launcher,
+                      RunObserver& observer, const RankBody& body) {
   return within_session(
       work.deadline, observer, [&](MpiSession& session) -> ExitCode {
         if (session.size() != work.ranks) {
@@ -67,6 +66,10 @@ ExitCode work_as_rank(
                                       work.ranks)}},
               observer);
         }
+        const HostPlace place{.ranks = session.ranks_here(),
+                              .local_rank = session.local_rank()};
+        const Diagnostics errors = work.check(place);
+        if (!errors.empty()) return say_errors(errors, observer);
         WorkEnding ending(session.rank(), observer);
         std::unique_ptr<MpiTransport> transport =
             make_transport({.deadline = work.deadline,
@@ -75,7 +78,7 @@ ExitCode work_as_rank(
                             .handler = ending},
                            observer);
         try {
-          body(*transport, session.ranks_here());
+          body(*transport, place);
         } catch (const std::exception& error) {
           transport->abort(error.what());  // ends the process
         }
