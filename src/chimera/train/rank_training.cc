@@ -114,6 +114,12 @@ std::optional<Recovered> RankTraining::survive(int lost) {
   const std::string path = recovery.save(
       manifest_head(setup_, start_, {best.steps, compute_.updates()}),
       worker_.state(program, lost));
+  // Reports the saved step if this rank had not read its vote, or not finished
+  // its evaluation: nobody runs the step again.
+  if (best.steps > worker_.votes_read()) {
+    note_report({best.steps - 1, best.vote, Clock::now()});
+  }
+  tell();
   return Recovered{.rank = lost, .step = best.steps, .path = path};
 }
 
@@ -296,14 +302,19 @@ void RankTraining::note_vote(const VoteResult& result) {
   if (vote.stop > 0) stopped_ = true;
   if (vote.save > 0) wants_save_ = true;
   if (saving_) saving_->note(vote);
+  note_report(result);
+  // An evaluated step is reported once its evaluation is done.
+  if (!is_evaluated(result.step + 1)) tell();
+}
+
+void RankTraining::note_report(const VoteResult& result) {
   if (rank_ != 0) return;
+  const Ballot& vote = result.ballot;
   StepReport report = report_of(result);
-  report.skipped = bad && setup_.config.train.on_nan == OnNan::kSkip;
+  report.skipped = is_bad(vote) && setup_.config.train.on_nan == OnNan::kSkip;
   report.redone =
       programs_->training.has_late_vote() && !compute_.confirms(vote);
   report_ = report;
-  // An evaluated step is reported once its evaluation is done.
-  if (!is_evaluated(report.step)) tell();
 }
 
 StepReport RankTraining::report_of(const VoteResult& result) {

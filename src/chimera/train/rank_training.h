@@ -54,6 +54,8 @@ class RankTraining {
   void note_outcome(int steps, TrainOutcome& outcome) const;
   void add_to_ballot(Ballot& ballot);
   void note_vote(const VoteResult& result);
+  // Keeps the report of a step on rank 0, until tell().
+  void note_report(const VoteResult& result);
   [[nodiscard]] StepReport report_of(const VoteResult& result);
   void tell();
   void evaluate(int steps_done);
