@@ -116,7 +116,7 @@ class Sample(reference.Case):
         for arguments, code, word in [
             (["bert", "--prompt", "x"], 2, "E415"),
             (["large", "--prompt", "x"], 2, "--tokenizer PATH"),
-            (["small", "--prompt", "x"], 2, "token 120 of the prompt"),
+            (["small", "--prompt", "x"], 3, "token 120 of the prompt"),
             (["small"], 2, "--prompt"),
             (["nowhere", "--prompt", "x"], 3, "no such directory"),
             (["small/config.json", "--prompt", "x"], 3, "not a file"),
@@ -128,6 +128,39 @@ class Sample(reference.Case):
                                    *arguments[1:])
                 self.assertEqual(done.returncode, code, done.stderr)
                 self.assertIn(word, done.stderr)
+
+
+class Bytes(reference.Case):
+    """A run that was trained on bytes is sampled and evaluated in bytes."""
+
+    def trained(self, folder, **model):
+        (folder / "text.txt").write_text("To be, or not to be. " * 40)
+        reference.train(
+            folder, model=model, schedule=reference.layout("1f1b", 1, 1),
+            data={"path": str(folder / "text.txt")},
+            train={"steps": 2, "lr": 1e-3})
+        return folder / "run"
+
+    def test_whatever_tokenizer_is_near(self):
+        folder = self.folder()
+        tokenizer(folder)
+        run = self.trained(folder, kind="gpt2", layers=2, hidden=16, heads=2,
+                           vocab=256, seq=32)
+        there = subprocess.run(
+            [reference.CHIMERA, "sample", run, "--prompt", "To be", "--tokens",
+             "4"], cwd=folder, capture_output=True, text=True)
+        self.assertEqual(there.returncode, 0, there.stderr)
+
+    def test_although_its_first_weights_have_a_tokenizer(self):
+        """model.init alone names the model, its kind included."""
+        folder = self.folder()
+        first = folder / "first"
+        words = tokenizer(first)
+        gpt2(vocab_size=len(words)).save_pretrained(first)
+        run = self.trained(folder, init=str(first), seq=32)
+        found = sample(run, "--prompt", "To be", "--tokens", 4)
+        self.assertEqual(found["prompt_tokens"], list(b"To be"))
+        self.assertFalse((folder / "export" / "tokenizer.json").exists())
 
 
 class Export(reference.Case):

@@ -40,11 +40,19 @@ bool has_tokenizer(const std::string& directory) {
          is_there(path / "encoder.json") || is_there(path / "vocab.txt");
 }
 
-// Whether a run trained on token ids instead of text.
-bool reads_ids(const DataConfig& data) {
-  return std::ranges::any_of(data.path, [](const std::string& path) {
-    return format_of(path) == DataFormat::kBin;
+bool reads(const RunConfig& run, DataFormat format) {
+  return std::ranges::any_of(run.data.path, [&](const std::string& path) {
+    return format_of(path) == format;
   });
+}
+
+// Whether a run trained on token ids instead of text.
+bool reads_ids(const RunConfig& run) { return reads(run, DataFormat::kBin); }
+
+// Whether a run may have trained on prepared samples, whose ids are those of a
+// tokenizer that the run does not know.
+bool may_read_prepared(const RunConfig& run) {
+  return run.model.kind == ModelKind::kBert && reads(run, DataFormat::kJsonl);
 }
 
 }  // namespace
@@ -78,12 +86,15 @@ Result<ModelSource> find_model(const std::string& path) {
 std::optional<std::string> known_tokenizer(const ModelSource& source,
                                            const std::string& asked) {
   if (!asked.empty()) return asked;
-  if (source.run && source.run->data.tokenizer != "bytes") {
-    return source.run->data.tokenizer;
+  const auto& run = source.run;
+  const bool knows_its_own =
+      run && !reads_ids(*run) && !may_read_prepared(*run);
+  if (run && (knows_its_own || run->data.tokenizer != "bytes")) {
+    return run->data.tokenizer;
   }
   if (has_tokenizer(source.weights)) return source.weights;
-  if (source.run && has_tokenizer(source.run->model.init)) {
-    return source.run->model.init;
+  if (run && !run->model.init.empty() && has_tokenizer(run->model.init)) {
+    return run->model.init;
   }
   return std::nullopt;
 }
@@ -92,7 +103,7 @@ Result<std::string> find_tokenizer(const ModelSource& source,
                                    const std::string& asked, int vocab) {
   if (const auto known = known_tokenizer(source, asked)) return *known;
   constexpr int kMostForBytes = 1024;  // 256 bytes and some special ids
-  const bool read_ids = source.run && reads_ids(source.run->data);
+  const bool read_ids = source.run && reads_ids(*source.run);
   if (vocab <= kMostForBytes && !read_ids) return std::string("bytes");
   return Diagnostic{
       .code = "E413",

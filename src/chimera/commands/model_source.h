@@ -25,9 +25,9 @@ struct ModelSource {
 // if there is none.
 [[nodiscard]] Result<ModelSource> find_model(const std::string& path);
 
-// Returns "bytes" or the path of a tokenizer. It is the first that exists of:
-// the one asked for, the run's, the directory's own, and that of the directory
-// from which the run was initialised. Nothing if none of them is known.
+// Returns "bytes" or the path of a tokenizer. It is the first that is known of:
+// the one asked for, that of a run on text, the directory's own, and that of
+// the directory from which the run was initialised.
 [[nodiscard]] std::optional<std::string> known_tokenizer(
     const ModelSource& source, const std::string& asked);
 

@@ -78,7 +78,8 @@ Result<Ids> read_prompt(const std::string& prompt, const TextCodec& codec,
   for (const std::int64_t id : ids) {
     if (id < vocab) continue;
     return Diagnostic{
-        .code = "E414",
+        .kind = DiagnosticKind::kData,
+        .code = "E505",
         .found = "token " + std::to_string(id) + " of the prompt",
         .needed =
             "is beyond the model's vocabulary of " + std::to_string(vocab),

@@ -1,6 +1,11 @@
 #include "chimera/config/fill.h"
 
+#include <map>
+#include <string>
+
 #include "chimera/base/check.h"
+#include "chimera/base/files.h"
+#include "chimera/base/json_reader.h"
 #include "chimera/config/presets.h"
 
 namespace chimera {
@@ -46,15 +51,40 @@ void fill_defaults(ModelConfig& model) {
   fill(model.norm_eps, 1e-5);
 }
 
+// The kind of the model in a Hugging Face directory, by its model_type; nullopt
+// if the directory does not tell. Whoever opens it says what is wrong with it.
+std::optional<ModelKind> kind_in(const std::string& directory) {
+  static const std::map<std::string, ModelKind> kKinds = {
+      {"gpt2", ModelKind::kGpt2},   {"bert", ModelKind::kBert},
+      {"llama", ModelKind::kLlama}, {"mistral", ModelKind::kLlama},
+      {"qwen2", ModelKind::kLlama}, {"qwen3", ModelKind::kLlama}};
+  const std::string path = directory + "/config.json";
+  const Result<std::string> text = read_file(path);
+  if (!text) return std::nullopt;
+  std::optional<ModelKind> kind;
+  Diagnostics ignored;
+  JsonReader reader(*text, path, ignored);
+  reader.object("config.json", [&](const std::string& key) {
+    if (key != "model_type") return reader.skip();
+    const auto found = kKinds.find(reader.string(key).value_or(""));
+    if (found != kKinds.end()) kind = found->second;
+  });
+  return kind;
+}
+
 }  // namespace
 
 void fill_model(Draft& draft) {
   ModelConfig& model = draft.config.model;
   const auto preset = find_preset(model.preset);
-  const bool has_kind =
+  draft.kind_known =
       draft.is_given("model.kind") && draft.are_sound({"model.kind"});
-  if (preset && !has_kind) model.kind = preset->kind;
-  draft.kind_known = has_kind || preset;
+  if (!draft.kind_known && (preset || !model.init.empty())) {
+    const std::optional<ModelKind> kind =
+        preset ? preset->kind : kind_in(model.init);
+    model.kind = kind.value_or(model.kind);
+    draft.kind_known = kind.has_value();
+  }
   if (model.kind == ModelKind::kEmulated) return;
   if (preset) fill_from_preset(*preset, model);
   if (model.init.empty()) fill_defaults(model);
