@@ -69,7 +69,9 @@ class PlanReport:
 
 def plan(model: str | os.PathLike[str], *, workers: int, batch: int,
          memory: str | int | None = None, profile: str = "",
-         schemes: Sequence[str] = (), model_of: str = "simulate") -> PlanReport:
+         schemes: Sequence[str] = (), model_of: str = "simulate",
+         precision: str | None = None,
+         ranks_per_node: int | None = None) -> PlanReport:
     """Find the fastest way to train a model.
 
     model: a run.toml, or a preset such as "gpt2-64".
@@ -81,9 +83,11 @@ def plan(model: str | os.PathLike[str], *, workers: int, batch: int,
         "a100", "h100".
     schemes: consider only these (default: every synchronous one).
     model_of: performance model: "simulate", or "paper" for the paper's formula.
+    precision: "float32" or "bf16" (default: the run.toml's).
+    ranks_per_node: ranks that share a node (default: the profile's).
 
     Raises Error with every reason why the request cannot be met.
     """
     return PlanReport(json.loads(_core.plan(
         os.fspath(model), workers, batch, "" if memory is None else str(memory),
-        profile, list(schemes), model_of)))
+        profile, list(schemes), model_of, precision or "", ranks_per_node)))

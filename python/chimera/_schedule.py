@@ -6,7 +6,7 @@ import os
 from typing import Any, NamedTuple
 
 from chimera import _core
-from chimera._error import Diagnostic
+from chimera._error import Diagnostic, refuse
 from chimera._simulation import Simulation
 
 
@@ -89,15 +89,22 @@ class Schedule:
         """False if updates do not wait for the whole mini-batch."""
         return self._core.is_synchronous
 
-    def lower(self, *, sync: str = "eager-opt", recompute: bool = False,
+    def lower(self, *, sync: str = "eager-opt", recompute: bool | str = False,
               tied: bool = False) -> Schedule:
         """The schedule with everything a runtime does as explicit actions.
 
-        sync: when gradient sums start: "eager-opt", "eager" or "end".
-        recompute: run each forward again before its backward.
+        sync: when gradient sums start: "eager-opt", "eager" or "end"; "ddp"
+            and "blocking" are those of other systems.
+        recompute: run each forward again before its backward, while the
+            gradient is on its way (True or "early") or once it is there
+            ("late").
         tied: the first and the last stage share a weight.
         """
-        return Schedule(self._core.lower(sync, recompute, tied))
+        if recompute not in (False, True, "early", "late"):
+            raise refuse("E403", f"recompute={recompute!r}",
+                         'must be a bool, "early" or "late"')
+        return Schedule(self._core.lower(sync, bool(recompute),
+                                         recompute == "late", tied))
 
     def check(self, *, cap: float | None = None,
               omega: float = 1) -> list[Diagnostic]:
@@ -108,9 +115,9 @@ class Schedule:
         """
         return [Diagnostic(*each) for each in self._core.check(cap, omega)]
 
-    def simulate(self, *, forward: float = 1, backward: float = 2,
+    def simulate(self, forward: float = 1, backward: float = 2,
                  weight_grad: float | None = None, p2p: float = 0,
-                 allreduce: float = 0, steps: int = 1, cores: int = 0,
+                 steps: int = 1, *, allreduce: float = 0, cores: int = 0,
                  omega: float = 1) -> Simulation:
         """Simulate the schedule. Times are those of one D-th of the model.
 
@@ -186,7 +193,8 @@ def schedule(scheme: str, *, depth: int, micros: int, pipes: int | None = None,
     scale: how "chimera" handles N > D: "direct", "doubling", "halving".
     chunks: stages per worker in one pipe.
     shape: path of a pipe over the workers: "linear", "loop", "vee", "wave".
-    cap: the most activations a worker may hold, in D-ths of the model.
+    cap: the most activations a worker may hold, in D-ths of the model. A
+        planned order keeps to it; another scheme that needs more is refused.
     width: data-parallel copies.
     forward, backward, weight_grad, p2p, allreduce: times for which a planned
         order is optimised; other schemes do not depend on them.

@@ -24,6 +24,8 @@ class WorkerStats(NamedTuple):
     """End of its last compute."""
     peak_activations: float
     """The most micro-batches held at once, in D-ths of the model."""
+    peak_bytes: float | None = None
+    """None: bytes need a profile, as ``chimera simulate --profile`` has."""
 
 
 class Simulation:

@@ -1,4 +1,5 @@
 #include <limits>
+#include <optional>
 
 #include "chimera/console/values.h"
 #include "chimera/plan/layer_costs.h"
@@ -27,21 +28,33 @@ double memory_of(const std::string& given, const Profile& profile,
 std::string plan(const std::string& model, int workers, int batch,
                  const std::string& memory, const std::string& profile,
                  const std::vector<std::string>& schemes,
-                 const std::string& model_of) {
+                 const std::string& model_of, const std::string& precision,
+                 std::optional<int> ranks_per_node) {
   Values values;
   const RunConfig config =
       values.take(read_model(model), read_model("gpt2-tiny").value());
-  PlanRequest request;
+  // An emulated model has no shape and is refused below.
+  PlanRequest request = config.model.kind == ModelKind::kEmulated
+                            ? PlanRequest{}
+                            : request_of(config);
   request.profile =
       values.take(read_profile(profile), read_profile("").value());
+  if (ranks_per_node) {
+    values.refuse(check_nodes(
+        request.profile, "ranks_per_node=" + std::to_string(*ranks_per_node),
+        ranks_per_node));
+    if (request.profile.node) request.profile.node->ranks = *ranks_per_node;
+  }
+  if (!precision.empty()) {
+    request.precision = static_cast<Precision>(
+        values.choice("precision", precision, {"float32", "bf16"}));
+  }
   request.workers = workers;
   request.batch = batch;
   request.memory_bytes = memory_of(memory, request.profile, values);
   request.schemes = schemes;
   request.cost_model = static_cast<CostModel>(
       values.choice("model_of", model_of, {"simulate", "paper"}));
-  request.optimizer = config.train.optimizer;
-  request.momentum = config.train.momentum;
   for (const auto& [name, count] :
        {std::pair{"workers", workers}, std::pair{"batch", batch}}) {
     if (count >= 1) continue;
@@ -57,7 +70,6 @@ std::string plan(const std::string& model, int workers, int batch,
                    .hint = "give a model's shape, or a preset"});
   }
   if (!values.errors().empty()) throw Refused(values.errors());
-  request.model = shape_of(config.model);
   const py::gil_scoped_release released;
   return plan_json(request, value_or_raise(make_plans(request)));
 }

@@ -40,7 +40,13 @@ Schedule make(ScheduleSpec spec, const std::string& scale,
   if (shape) spec.shape = named<Shape>("shape", *shape);
   const py::gil_scoped_release released;
   const Schedule start = value_or_raise(make_schedule(spec));
-  return make_order({.spec = spec}, start, uniform_costs(start, times));
+  const Costs costs = uniform_costs(start, times);
+  Schedule schedule = make_order({.spec = spec}, start, costs);
+  // Other orders than planned ones do not depend on the cap.
+  const std::vector<Violation> violations =
+      validate(schedule, {.cap = spec.cap, .omega = omegas(costs)});
+  if (!violations.empty()) throw Refused(to_diagnostics(violations));
+  return schedule;
 }
 
 Schedule parse(const std::string& text, const std::string& name) {
@@ -55,8 +61,9 @@ Schedule load(const std::string& path) {
 }
 
 Schedule lowered(const Schedule& schedule, const std::string& sync,
-                 bool recompute, bool tied) {
-  LowerOptions options{.recompute = recompute, .tied = tied};
+                 bool recompute, bool recompute_late, bool tied) {
+  LowerOptions options{
+      .recompute = recompute, .recompute_late = recompute_late, .tied = tied};
   options.sync = named<Sync>("sync", sync);
   if (is_lowered(schedule)) {
     throw Refused({{.code = "E406",

@@ -132,6 +132,29 @@ def test_omega_counts_what_waits_for_the_weight_gradient():
         planned.simulate(omega=1.5)
 
 
+def test_a_scheme_that_needs_more_than_the_cap_is_refused():
+    with pytest.raises(chimera.Error) as caught:
+        chimera.schedule("gpipe", depth=4, micros=8, cap=4)
+    assert len(caught.value.diagnostics) == 4
+    assert chimera.schedule("1f1b", depth=4, micros=8, cap=4).check(cap=4) == []
+
+
+def test_late_recomputation_starts_with_the_gradient():
+    schedule = chimera.schedule("1f1b", depth=4, micros=8)
+    early, late = (schedule.lower(recompute=when) for when in ("early", "late"))
+    assert early == schedule.lower(recompute=True) != late
+    assert late.simulate().makespan > early.simulate().makespan
+    with pytest.raises(chimera.Error, match="early"):
+        schedule.lower(recompute="never")
+
+
+def test_the_usual_times_may_stand_without_names():
+    schedule = chimera.schedule("1f1b", depth=4, micros=8)
+    assert schedule.simulate(1, 3, 1, 0.5, 2).period == schedule.simulate(
+        forward=1, backward=3, weight_grad=1, p2p=0.5, steps=2).period
+    assert schedule.simulate().workers[0].peak_bytes is None
+
+
 def test_torch_csv():
     text = chimera.schedule("1f1b", depth=2, micros=2).to_torch_csv()
     assert text.splitlines()[0].split(",")[0] == "0F0"
@@ -171,6 +194,18 @@ def test_plan():
     with pytest.raises(chimera.Error) as caught:
         chimera.plan("bert-49", workers=0, batch=64, memory="x")
     assert len(caught.value.diagnostics) == 3
+
+
+def test_plan_knows_precision_and_nodes():
+    common = dict(workers=8, batch=64, memory="40GB", profile="h100",
+                  schemes=["1f1b"])
+    half, full = (chimera.plan("gpt2-64", precision=each, **common).best
+                  for each in ("bf16", "float32"))
+    assert half.step_s < full.step_s
+    apart = chimera.plan("gpt2-64", ranks_per_node=1, **common).best
+    assert apart.step_s > full.step_s
+    with pytest.raises(chimera.Error, match="links within a node"):
+        chimera.plan("bert-48", workers=8, batch=64, ranks_per_node=4)
 
 
 def test_import_needs_neither_torch_nor_numpy():

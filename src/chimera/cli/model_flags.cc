@@ -37,18 +37,13 @@ void NodeFlags::add_to(Command& command, const std::string& heading) {
 void NodeFlags::set(Profile& profile, Values& values) const {
   const std::optional<int> asked = values.integer("--ranks-per-node", ranks);
   const auto dealt = values.named<Distribution>("--distribution", distribution);
-  if (asked && *asked < 1) {
-    values.refuse({.code = "E403",
-                   .found = "--ranks-per-node " + shown(ranks),
-                   .needed = "must be at least 1"});
-  } else if ((asked || dealt) && !profile.node) {
-    values.refuse({.code = "E606",
-                   .found = asked ? "--ranks-per-node " + shown(ranks)
-                                  : "--distribution " + shown(distribution),
-                   .needed = "needs a profile with links within a node",
-                   .hint = "add [node] with ranks, latency_us and gb_per_s to "
-                           "it, or use a100 or h100"});
-  } else if (profile.node) {
+  if (asked || dealt) {
+    values.refuse(check_nodes(profile,
+                              asked ? "--ranks-per-node " + shown(ranks)
+                                    : "--distribution " + shown(distribution),
+                              asked));
+  }
+  if (profile.node) {
     profile.node->ranks = asked.value_or(profile.node->ranks);
     profile.node->distribution = dealt.value_or(Distribution::kBlock);
   }

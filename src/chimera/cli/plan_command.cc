@@ -134,8 +134,7 @@ int PlanCommand::run(Values& values) const {
                    .hint = "give a model's shape, or a preset"});
     return print_errors(values.errors());
   }
-  PlanRequest request;
-  request.model = shape_of(config.model);
+  PlanRequest request = request_of(config);
   request.profile = profile_flag(profile, values);
   nodes.set(request.profile, values);
   request.workers = count("--workers", workers, values);
@@ -148,18 +147,10 @@ int PlanCommand::run(Values& values) const {
       request.schemes.emplace_back(trim(name));
     }
   }
-  request.optimizer = config.train.optimizer;
-  request.momentum = config.train.momentum;
-  request.precision = config.train.precision;
   if (!precision.empty()) {
     request.precision = static_cast<Precision>(
         values.choice("--precision", precision, {"float32", "bf16"}));
   }
-  request.shard_update = config.train.shard_update;
-  request.saves = config.run.save_every > 0;
-  request.vote_gates_update = updates_need_vote(config.train);
-  request.late_vote = config.train.vote == VoteMode::kLate;
-  request.recovers = config.run.recover && !config.train.shard_update;
   const int as = values.choice("--format", format, {"text", "json"});
   if (!values.errors().empty()) return print_errors(values.errors());
 

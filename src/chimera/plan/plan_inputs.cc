@@ -58,4 +58,30 @@ Result<Profile> read_profile(const std::string& given) {
   return parse_profile(*text, name);
 }
 
+PlanRequest request_of(const RunConfig& config) {
+  const TrainConfig& train = config.train;
+  return {.model = shape_of(config.model),
+          .optimizer = train.optimizer,
+          .momentum = train.momentum,
+          .precision = train.precision,
+          .shard_update = train.shard_update,
+          .saves = config.run.save_every > 0,
+          .vote_gates_update = updates_need_vote(train),
+          .recovers = config.run.recover && !train.shard_update,
+          .late_vote = train.vote == VoteMode::kLate};
+}
+
+Diagnostics check_nodes(const Profile& profile, const std::string& found,
+                        std::optional<int> ranks) {
+  if (ranks && *ranks < 1) {
+    return {{.code = "E403", .found = found, .needed = "must be at least 1"}};
+  }
+  if (profile.node) return {};
+  return {{.code = "E606",
+           .found = found,
+           .needed = "needs a profile with links within a node",
+           .hint = "add [node] with ranks, latency_us and gb_per_s to it, or "
+                   "use a100 or h100"}};
+}
+
 }  // namespace chimera
