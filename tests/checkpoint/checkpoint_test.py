@@ -337,6 +337,8 @@ class Damage(runs.Runs):
         self.assertEqual([row["step"] for row in rows["checkpoints"]], [8, 4])
         text = self.checkpoint("verify", self.folder / "run").stdout
         self.assertEqual(text.count("sound"), 2)
+        nowhere = self.checkpoint("list", self.folder / "nowhere", code=4)
+        self.assertIn("no directory", nowhere.stderr)
 
     def parts(self, step):
         return sorted(self.path("run", step).glob("part-*.safetensors"))

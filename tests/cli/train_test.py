@@ -219,6 +219,8 @@ class Train(Base):
         first = [(m["loss"], m["grad_norm"]) for m in self.metrics()]
         saved = self.folder / "saved.toml"
         saved.write_text((self.run_dir / "config.toml").read_text())
+        for settled in ("pipes = 2", "chunks = 1", 'shape = "linear"'):
+            self.assertIn(settled, saved.read_text())
         self.run_dir = self.folder / "again"
         self.trained(config=saved)
         self.assertEqual(first, [(m["loss"], m["grad_norm"])

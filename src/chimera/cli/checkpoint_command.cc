@@ -2,6 +2,7 @@
 // intact.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -78,6 +79,10 @@ int CheckpointCommand::run(Values& values, bool verify) const {
   }
   const int chosen = values.choice("--format", format, {"text", "json"});
   if (!values.errors().empty()) return print_errors(values.errors());
+  if (!std::filesystem::is_directory(run_dir)) {
+    std::cerr << "error: there is no directory " << shown(run_dir) << '\n';
+    return kExitCheckpoint;
+  }
   std::vector<Row> rows;
   bool all_sound = true;
   for (const CheckpointEntry& entry : list_checkpoints(run_dir)) {

@@ -10,6 +10,7 @@
 #include "chimera/model/bf16_products.h"
 #include "chimera/plan/run_schedule.h"
 #include "chimera/schedule/cut.h"
+#include "chimera/schedule/scheme.h"
 #include "chimera/train/devices.h"
 #include "chimera/train/model_setup.h"
 #include "chimera/train/optimizers.h"
@@ -185,6 +186,13 @@ Diagnostics set_up_schedule(RunSetup& setup, const SetupOptions& options) {
   settled.micros = setup.schedule.micros;
   settled.width = setup.schedule.width;
   settled.scheme = setup.schedule.scheme;
+  if (asked.file.empty()) {
+    const Layout layout = resolve(settled).value();
+    settled.pipes = layout.pipes;
+    settled.chunks = layout.chunks;
+    settled.shape = layout.shape;
+    settled.cap = layout.cap;
+  }
   return {};
 }
 
