@@ -58,10 +58,12 @@ class Runs(unittest.TestCase):
         return command + (["--resume"] if resume else [])
 
     def start(self, *args, env=None, **options):
-        return subprocess.Popen(self.command(*args, **options), text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                cwd=self.folder,
-                                env={**os.environ, **(env or {})})
+        run = subprocess.Popen(self.command(*args, **options), text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               cwd=self.folder,
+                               env={**os.environ, **(env or {})})
+        self.addCleanup(run.kill)  # a test that fails leaves nothing running
+        return run
 
     def wait_for_steps(self, name, steps):
         """Wait until a run that was just started has done so many steps."""
