@@ -47,6 +47,27 @@ class SlowDisk(runs.Runs):
         self.assertEqual(self.steps("run"), [state["step"]])
 
 
+class Evaluation(runs.Runs):
+    def test_a_loss_during_an_evaluation_loses_nothing(self):
+        # Longer than the second after which state.json is written again.
+        text = self.folder / "evaluation.txt"
+        text.write_text("It was the season of light. " * 100000)
+        command = self.command("run", "run.recover=true", "train.eval_every=2",
+                               f"data.eval_path={text}", ranks=4)
+        command[1:1] = ["--mca", "odls_base_sigkill_timeout", "5"]
+        run = subprocess.Popen(command, text=True, stderr=subprocess.PIPE,
+                               stdout=subprocess.DEVNULL, cwd=self.folder)
+        self.addCleanup(run.kill)
+        self.wait_for_steps("run", 1)
+        time.sleep(2)
+        os.kill(self.pids("run")[3], signal.SIGKILL)
+        said = run.communicate(timeout=60)[1]
+        self.assertEqual(self.state("run"),
+                         {"state": "saved", "step": 2, "exit": 75}, said)
+        self.assertNotIn("is not saved", said)
+        self.assertEqual([m[0] for m in self.losses("run")], [1, 2])
+
+
 class Paused(runs.Runs):
     def test_a_pause_after_sigterm_is_no_loss(self):
         run = self.start("run", "train.steps=100000", ranks=4)

@@ -77,6 +77,8 @@ class Worker {
   // the all-reduces of these steps.
   [[nodiscard]] int votes_read() const { return votes_read_; }
   [[nodiscard]] const Ballot& last_vote() const { return vote_; }
+  // When this rank cast its last ballot.
+  [[nodiscard]] Clock::time_point vote_started() const { return vote_started_; }
   // After a failure in step `steps` or later: brings all stages to the state
   // after `steps` steps, by applying missing updates and undoing provisional
   // ones that the vote did not confirm. `vote` is the vote of the last of these

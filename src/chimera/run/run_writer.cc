@@ -198,7 +198,8 @@ void RunWriter::on_step(const StepReport& report) {
 // Also writes state.json about once a second.
 void RunWriter::write_metrics(const StepReport& report) {
   directory().add_metrics(report);
-  if (Clock::now() < next_state_) return;
+  // Once a rank is lost, the exit report writes state.json.
+  if (lost_rank() >= 0 || Clock::now() < next_state_) return;
   // A process that was stopped for long may have been given up by the others
   // meanwhile.
   if (directory().was_ended()) {

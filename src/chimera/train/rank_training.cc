@@ -117,7 +117,7 @@ std::optional<Recovered> RankTraining::survive(int lost) {
   // Reports the saved step if this rank had not read its vote, or not finished
   // its evaluation: nobody runs the step again.
   if (best.steps > worker_.votes_read()) {
-    note_report({best.steps - 1, best.vote, Clock::now()});
+    note_report({best.steps - 1, best.vote, worker_.vote_started()});
   }
   tell();
   return Recovered{.rank = lost, .step = best.steps, .path = path};
@@ -223,7 +223,7 @@ bool RankTraining::keeps_events() const {
 Schedule RankTraining::replan() {
   const int steps = replan_step();
   const Trace trace = gather_trace(setup_.schedule, steps);
-  worker_.recorder().forget(/*keep=*/setup_.config.run.trace);
+  worker_.recorder().forget(/*keeps_events=*/setup_.config.run.trace);
   Replanned next{.step = steps, .is_repeated = setup_.later.has_value()};
   std::future<std::string> text;
   if (transport_.rank() == 0) {
