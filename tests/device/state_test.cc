@@ -3,9 +3,11 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <thread>
 
 #include "chimera/checkpoint/catalog.h"
 #include "chimera/exec/run_threads.h"
+#include "chimera/model/device_clock.h"
 #include "chimera/train/calibrate.h"
 #include "tests/device/device_training.h"
 
@@ -207,6 +209,31 @@ TEST_F(DeviceState, ACalibrationTakesTimesAndBytesOfTheDevice) {
     EXPECT_NEAR(table.deferred_bytes[0], expected.deferred_bytes[0],
                 0.02 * expected.deferred_bytes[0] + 64);
   }
+}
+
+// The clock with many epochs gives a span that lies between two spans of the
+// other clock, one within it and one around it.
+TEST_F(DeviceState, TimesDoNotDependOnEpochs) {
+  const at::Device device = test_device(0);
+  const c10::Stream stream =
+      c10::impl::VirtualGuardImpl(device.type()).getStream(device);
+  DeviceClock one_epoch(stream);
+  DeviceClock many_epochs(stream, Clock::duration::zero());
+  const TimeMarkPtr outer_start = one_epoch.mark();
+  const TimeMarkPtr start = many_epochs.mark();
+  const TimeMarkPtr inner_start = one_epoch.mark();
+  for (int i = 0; i < 5; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    static_cast<void>(many_epochs.mark());
+  }
+  const TimeMarkPtr inner_end = one_epoch.mark();
+  const TimeMarkPtr end = many_epochs.mark();
+  const TimeMarkPtr outer_end = one_epoch.mark();
+  const Clock::duration span = end->time() - start->time();
+  constexpr std::chrono::microseconds kRounding{500};
+  EXPECT_GE(span, inner_end->time() - inner_start->time() - kRounding);
+  EXPECT_LE(span, outer_end->time() - outer_start->time() + kRounding);
+  EXPECT_GT(span, std::chrono::milliseconds(10));
 }
 
 }  // namespace

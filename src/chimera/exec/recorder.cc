@@ -8,7 +8,11 @@ Recorder::Recorder(const RecorderOptions& options, int rank)
     : options_(options), rank_(rank) {}
 
 void Recorder::add(Event event, const Span& span) {
-  if (!options_.keep_events || is_paused_) return;
+  if (!keeps_now()) return;
+  keep(event, span);
+}
+
+void Recorder::keep(Event event, const Span& span) {
   const auto since_epoch = [this](Clock::time_point time) {
     return std::chrono::duration<double>(time - options_.epoch).count();
   };
@@ -25,14 +29,15 @@ void Recorder::compute(const Action& action, int step, const Timing& timing,
   // Messages that have arrived since the last work are the input of this work.
   for (const auto& [message, span] : arrived_) {
     if (device.start) {
-      marked_.push_back({message, {device.start, device.start}});
+      mark(message, {device.start, device.start});
     } else {
       add(message, span);
     }
   }
   arrived_.clear();
   if (device.end) {
-    marked_.push_back({event, device, /*is_compute=*/true});
+    mark(event, device);
+    marked_.back().is_compute = true;
   } else {
     busy_s_ += seconds(host);
     add(event, host);
@@ -48,7 +53,7 @@ void Recorder::message(const Action& send, int from, int step,
 void Recorder::collective(const Action& sum, int step, const Timing& timing) {
   const Event event{.action = sum, .worker = rank_, .step = step};
   if (timing.device.end) {
-    marked_.push_back({event, timing.device});
+    mark(event, timing.device);
   } else {
     add(event, timing.host);
   }
@@ -58,7 +63,7 @@ void Recorder::read_marks() {
   for (const Marked& marked : marked_) {
     const Span span{marked.span.start->time(), marked.span.end->time()};
     if (marked.is_compute) busy_s_ += seconds(span);
-    add(marked.event, span);
+    if (marked.is_kept) keep(marked.event, span);
   }
   marked_.clear();
 }
@@ -75,10 +80,10 @@ void Recorder::begin_round(int round) {
                 [oldest](const Event& event) { return event.step <= oldest; });
 }
 
-void Recorder::forget(bool keep) {
+void Recorder::forget(bool keeps_events) {
   read_marks();
   events_.clear();
-  options_.keep_events = keep;
+  options_.keep_events = keeps_events;
 }
 
 double Recorder::take_busy_s() {

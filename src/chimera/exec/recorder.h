@@ -42,8 +42,8 @@ class Recorder {
   void pause(bool paused) { is_paused_ = paused; }
   // Forgets the events of old steps.
   void begin_round(int round);
-  // Forgets all events. `keep`: whether to record events from now on.
-  void forget(bool keep);
+  // Forgets all events. `keeps_events`: whether to record from now on.
+  void forget(bool keeps_events);
 
   // Time in compute since the last call. REQUIRES: devices have passed all
   // marks so far, or this call waits for them.
@@ -60,9 +60,18 @@ class Recorder {
     Event event;
     MarkedSpan span;
     bool is_compute = false;
+    // Decided when the mark is made: it may be read while recording is paused.
+    bool is_kept = false;
   };
 
   void add(Event event, const Span& span);
+  void keep(Event event, const Span& span);
+  void mark(const Event& event, const MarkedSpan& span) {
+    marked_.push_back({.event = event, .span = span, .is_kept = keeps_now()});
+  }
+  [[nodiscard]] bool keeps_now() const {
+    return options_.keep_events && !is_paused_;
+  }
   void read_marks();
   [[nodiscard]] static double seconds(const Span& span) {
     return std::chrono::duration<double>(span.end - span.start).count();
