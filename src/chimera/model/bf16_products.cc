@@ -9,9 +9,10 @@
 #include <ATen/native/CPUBlas.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <memory>
-#include <string_view>
+#include <string>
 
 #include "chimera/model/avx512.h"
 
@@ -103,22 +104,30 @@ Rows rows_of(const at::Tensor& x) {
   return {static_cast<BFloat16*>(x.data_ptr()), x.stride(0)};
 }
 
+// What the user allows oneDNN, which computes the products, in upper case;
+// empty: everything. Products that the processor has but oneDNN may not use
+// would fail.
+std::string allowed_instructions() {
+  const char* allowed = std::getenv("ONEDNN_MAX_CPU_ISA");
+  if (allowed == nullptr) allowed = std::getenv("DNNL_MAX_CPU_ISA");
+  std::string isa = allowed == nullptr ? "" : allowed;
+  for (char& letter : isa) {
+    letter =
+        static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  }
+  return isa;
+}
+
 }  // namespace
 
 bool has_bf16_products() {
-  // oneDNN computes the products and obeys this variable. If the variable rules
-  // the instructions out, the products would fail.
-  const char* allowed = std::getenv("ONEDNN_MAX_CPU_ISA");
-  if (allowed != nullptr) {
-    const std::string_view isa = allowed;
-    const bool is_enough = isa.empty() || isa == "DEFAULT" || isa == "ALL" ||
-                           isa.starts_with("AVX512_CORE_BF16") ||
-                           isa.starts_with("AVX512_CORE_FP16") ||
-                           isa.starts_with("AVX512_CORE_AMX") ||
-                           isa.starts_with("AVX10");
-    if (!is_enough) return false;
-  }
-  return __builtin_cpu_supports("avx512bf16") != 0;
+  const std::string isa = allowed_instructions();
+  const bool is_enough = isa.empty() || isa == "DEFAULT" || isa == "ALL" ||
+                         isa.starts_with("AVX512_CORE_BF16") ||
+                         isa.starts_with("AVX512_CORE_FP16") ||
+                         isa.starts_with("AVX512_CORE_AMX") ||
+                         isa.starts_with("AVX10");
+  return is_enough && __builtin_cpu_supports("avx512bf16") != 0;
 }
 
 CHIMERA_AVX512 void pack_columns(const Rows& rows, const RowSizes& sizes,
