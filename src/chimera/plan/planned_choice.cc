@@ -229,20 +229,22 @@ class PlannedSearch {
     }
   }
 
-  // Searches a small layout under its largest cap, or under the others (some of
-  // them if they are many). A larger cap allows more orders, but a search may
-  // find better ones under a smaller cap.
+  // Searches a small layout under its largest cap, or under the others, the
+  // smallest first (some of them if they are many). A larger cap allows more
+  // orders, but a search may find better ones under a smaller cap, and with
+  // recomputation only those may fit.
   void try_caps_of(const Plan& best, bool is_largest) {
     const ScheduleSpec& spec = best.candidate.spec;
     constexpr size_t kMostActions = 1000;
     const int tries = static_cast<int>(kMostActions / num_actions(*best.order));
     if (tries < 4) return;
     const int fewest = *spec.pipes * *spec.chunks;
-    const int most = std::max(spec.micros * *spec.chunks, fewest);
-    const int least = is_largest ? most : fewest;
-    const int each = (most - least) / tries + 1;
+    const int largest = std::max(spec.micros * *spec.chunks, fewest);
+    const int first = is_largest ? largest : fewest;
+    const int end = is_largest ? largest + 1 : largest;
+    const int each = (end - first) / tries + 1;
     Candidate candidate = best.candidate;
-    for (int cap = is_largest ? most : most - each; cap >= least; cap -= each) {
+    for (int cap = first; cap < end; cap += each) {
       set_cap(candidate.spec, cap);
       Plan plan = made(candidate);
       plan.sync = best.sync;

@@ -122,6 +122,26 @@ std::vector<int> seeds() {
 
 INSTANTIATE_TEST_SUITE_P(Random, PlannedChoiceOf, ::testing::ValuesIn(seeds()));
 
+// With recomputation only orders under the smallest caps may fit the memory.
+TEST(PlannedChoice, SmallestCapsAreTried) {
+  const PlanRequest request{.model = find_preset("gpt2-small").value(),
+                            .profile = builtin_profile("p100").value(),
+                            .workers = 4,
+                            .batch = 8,
+                            .memory_bytes = 1.9e9};
+  CandidateJudge judge(request);
+  const Candidate typed{.spec = {.scheme = "planned",
+                                 .depth = 4,
+                                 .micros = 8,
+                                 .pipes = 1,
+                                 .chunks = 2,
+                                 .shape = Shape::kVee,
+                                 .cap = 1},
+                        .recompute = true};
+  const double first = make_plans(request)->plans[0].step_s;
+  EXPECT_GE(typed_time(judge, typed, 1e300), 0.995 * first);
+}
+
 // A layout is never left out as too large if an order of it fits.
 TEST(PlannedChoice, WhatFitsMightFit) {
   for (const int seed : {0, 1, 2}) {
