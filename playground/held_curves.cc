@@ -14,10 +14,13 @@ using Change = std::pair<double, int>;
 
 std::vector<std::vector<HeldPoint>> held_curves(const Schedule& lowered,
                                                 const Trace& trace) {
-  std::set<std::pair<int, int>> recomputed;  // (stage, micro)
-  for (const Event& event : trace.events) {
-    const Action& action = event.action;
-    if (action.op == Op::kR) recomputed.insert({action.stage, action.micro});
+  // (stage, micro) that are held from R on
+  std::set<std::pair<int, int>> recomputed;
+  if (holds_from_recompute(lowered)) {
+    for (const Event& event : trace.events) {
+      const Action& action = event.action;
+      if (action.op == Op::kR) recomputed.insert({action.stage, action.micro});
+    }
   }
   std::vector<std::vector<Change>> changes(lowered.workers());
   for (const Event& event : trace.events) {

@@ -14,6 +14,21 @@ import xml.etree.ElementTree
 
 from program import CHIMERA, ROOT, Base, chimera, profile
 
+EMULATED = """[model]
+kind = "emulated"
+forward_ms = 10
+input_grad_ms = 10
+weight_grad_ms = 10
+boundary_bytes = 1000000
+[schedule]
+scheme = "1f1b"
+depth = 4
+micros = 8
+micro_batch = 1
+[train]
+steps = 3
+"""
+
 
 class Schedule(Base):
     LAYOUT = ["chimera", "--depth", 4, "--micros", 4]
@@ -187,6 +202,17 @@ class Simulate(Base):
         codes, _ = self.refused("simulate", "chimera", "--depth", 4,
                                 "--micros", 8, "--jitter", 2)
         self.assertEqual(codes, ["E403"])
+
+    def test_expected_periods_count_enough_full_steps(self):
+        # All but two of 14 steps drain this pipeline.
+        deep = json.loads(self.ok(
+            "simulate", "pipedream", "--depth", 32, "--micros", 1, "--steps",
+            14, "--jitter", 0.3, "--format", "json"))
+        self.assertGreater(deep["expected_period"], 1.1 * deep["period"])
+        # Expected periods take twelve steps, however few are asked for.
+        self.assertEqual(self.refused(
+            "simulate", "gpipe", "--depth", 64, "--micros", 31000, "--steps",
+            2, "--jitter", 0.05)[0], ["E209"])
 
     def test_jitter_says_what_to_expect(self):
         layout = ["1f1b", "--depth", 2, "--micros", 8, "--model", "bert-48",
@@ -409,6 +435,27 @@ class Refusals(Base):
         self.assertEqual(set(codes), {"E320"})
         codes, _ = self.refused("schedule", "planned", *layout, *cap)
         self.assertEqual(codes, ["E406"])
+        # GEMS holds one activation at a time, whatever its stages need.
+        self.ok("simulate", "gems", *layout, *on, "--cap", f"{least - 200}MB")
+
+    def test_emulated_models_have_no_bytes_to_cap(self):
+        model = self.file("run.toml", EMULATED)
+        codes, _ = self.refused("simulate", "planned", "--pipes", 1, "--depth",
+                                4, "--micros", 8, "--model", model, "--cap",
+                                "1MB")
+        self.assertEqual(codes, ["E213"])
+        # Omega belongs to the costs, so it goes with the file's own schedule.
+        self.ok("simulate", "--model", model, "--omega", 0.5)
+        self.assertEqual(self.refused("simulate", "--model", model, "--omega",
+                                      7)[0], ["E403"])
+
+    def test_workers_beyond_any_machine_are_refused(self):
+        self.assertEqual(self.refused(
+            "simulate", "1f1b", "--depth", 4096, "--micros", 1, "--model",
+            self.file("run.toml", EMULATED), "--width", 1 << 20)[0], ["E209"])
+        self.ok("plan", "--model", "gpt2-tiny", "--workers", 4, "--batch", 4,
+                "--memory", "80GB", "--profile", "h100", "--ranks-per-node",
+                2147483647, "--distribution", "cyclic")
 
     def test_lists_of_other_systems(self):
         layout = ("1f1b", "--depth", 2, "--micros", 2, "--width", 2)

@@ -63,14 +63,6 @@ std::optional<double> paper_step(const ScheduleRequest& request,
       .total();
 }
 
-// Simulates enough steps to make the mean period meaningful.
-double period_with_noise(const Schedule& schedule, const Costs& costs,
-                         SimulateOptions options) {
-  constexpr int kEnough = 12;
-  options.steps = std::max(options.steps, kEnough);
-  return expected_period(schedule, costs, options);
-}
-
 // The workers that hold more bytes of activations than the cap.
 Diagnostics above_cap(const Schedule& schedule, const Costs& costs,
                       double cap) {
@@ -180,7 +172,7 @@ Result<MadeSchedule> SimulateCommand::make(const ScheduleRequest& request,
   if (on != nullptr) {
     Diagnostics errors = on->refuse(*read);
     if (errors.empty() && request.cap_bytes) {
-      errors = check_cap_bytes(*read, costs_of(*read), *request.cap_bytes);
+      errors = check_bytes_known(*read, costs_of(*read), *request.cap_bytes);
     }
     if (!errors.empty()) return errors;
   }
@@ -190,10 +182,13 @@ Result<MadeSchedule> SimulateCommand::make(const ScheduleRequest& request,
 int SimulateCommand::run(Values& values) {
   flags = flags.with_file();
   flags.knows_bytes = machine.any_given();
-  ScheduleRequest request = takes_models_schedule() ? ScheduleRequest{}
-                            : flags.file.empty()
-                                ? read_request(flags, values)
-                                : read_file_request(flags, values);
+  ScheduleRequest request;
+  if (takes_models_schedule()) {
+    request.omega = read_omega(flags.omega, values);
+  } else {
+    request = flags.file.empty() ? read_request(flags, values)
+                                 : read_file_request(flags, values);
+  }
   const UniformTimes uniform = times.read(values);
   SimulateOptions options = read_options(values);
   read_noise(values, options);
@@ -228,10 +223,18 @@ int SimulateCommand::run(Values& values) {
   if (!result) return print_errors(result.errors());
   const MadeSchedule& made = *result;
   if (on) request.lowering.tied |= on->ties(made.schedule);
+  const bool expects_period = options.jitter > 0 && options.steps > 1;
+  SimulateOptions noisy = options;
+  if (expects_period) {
+    // As many as make the mean period meaningful.
+    constexpr int kEnough = 12;
+    noisy.steps =
+        std::max(options.steps, kEnough + closing_rounds(made.schedule));
+  }
   // More events than this would take gigabytes.
   constexpr double kMostEvents = 5e7;
   const double events =
-      static_cast<double>(num_actions(made.schedule)) * 3 * options.steps;
+      static_cast<double>(num_actions(made.schedule)) * 3 * noisy.steps;
   if (events > kMostEvents) {
     return print_errors({{.code = "E209",
                           .found = "about " + number(events) + " events",
@@ -271,9 +274,9 @@ int SimulateCommand::run(Values& values) {
               .expected = expects ? std::optional(expected_makespan(
                                         *schedule, made.costs, options))
                                   : std::nullopt,
-              .expected_period = expects && options.steps > 1
-                                     ? std::optional(period_with_noise(
-                                           *schedule, made.costs, options))
+              .expected_period = expects && expects_period
+                                     ? std::optional(expected_period(
+                                           *schedule, made.costs, noisy))
                                      : std::nullopt,
               .jitter = options.jitter},
              as),

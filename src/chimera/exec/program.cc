@@ -97,11 +97,7 @@ Program::Program(const Schedule& schedule, int rank)
   }
   // Takes the maximum over all workers: all ranks must drain the same number of
   // rounds for their steps to agree.
-  for (const ActionList& actions : schedule.actions) {
-    for (const Action& action : actions) {
-      closing_rounds_ = std::max<int>(closing_rounds_, -action.step);
-    }
-  }
+  closing_rounds_ = chimera::closing_rounds(schedule);
   note_list();
 }
 

@@ -172,11 +172,13 @@ class ProfileParser {
     table.input_grad_s = column("input_grad_ms", Need::kRequired, 1e-3, times);
     table.weight_grad_s =
         column("weight_grad_ms", Need::kRequired, 1e-3, times);
-    table.activation_bytes = column("activation_mib", Need::kOptional, kMebi);
-    table.workspace_bytes = column("workspace_mib", Need::kOptional, kMebi);
-    table.deferred_bytes = column("deferred_mib", Need::kOptional, kMebi);
-    table.input_workspace_bytes =
-        column("input_workspace_mib", Need::kOptional, kMebi);
+    const auto bytes = [&](std::string_view key) {
+      return column(key, Need::kOptional, kMebi, {.most = 1e7});
+    };
+    table.activation_bytes = bytes("activation_mib");
+    table.workspace_bytes = bytes("workspace_mib");
+    table.deferred_bytes = bytes("deferred_mib");
+    table.input_workspace_bytes = bytes("input_workspace_mib");
     table.spread = column("spread", Need::kOptional, 1);
     return table;
   }

@@ -104,16 +104,13 @@ Diagnostics check_halves(const RunConfig& config, const Schedule& schedule) {
            .needed = "must be even: the backward runs in two halves"}};
 }
 
-// More than any machine has, and small enough to count ranks in an int.
-constexpr std::int64_t kMostRanks = std::int64_t{1} << 20;
-
 Diagnostics check_ranks(const Schedule& schedule) {
-  if (std::int64_t{schedule.depth} * schedule.width <= kMostRanks) return {};
+  if (std::int64_t{schedule.depth} * schedule.width <= kMostWorkers) return {};
   return {{.code = "E209",
            .found = "depth x width = " + std::to_string(schedule.depth) +
                     " x " + std::to_string(schedule.width),
-           .needed = "is too large; the most is " + std::to_string(kMostRanks) +
-                     " workers",
+           .needed = "is too large; the most is " +
+                     std::to_string(kMostWorkers) + " workers",
            .hint = "use a smaller depth or width"}};
 }
 

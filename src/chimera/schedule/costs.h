@@ -68,7 +68,7 @@ struct NodeCosts {
   [[nodiscard]] int node_of(int rank, int all) const {
     return distribution == Distribution::kBlock
                ? rank / ranks
-               : rank % ((all + ranks - 1) / ranks);
+               : rank % ((all - 1) / ranks + 1);
   }
 
   bool operator==(const NodeCosts&) const = default;

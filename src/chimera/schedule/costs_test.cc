@@ -55,6 +55,12 @@ TEST(Costs, RanksMayBeDealtOutInTurns) {
   EXPECT_DOUBLE_EQ(sum({0, 1}, 2), 2 * 0.1 + 8 * 0.05 + 2 + 4 * 0.5);
 }
 
+TEST(Costs, ANodeMayHaveMoreRanksThanThereAre) {
+  NodeCosts node{.ranks = std::numeric_limits<int>::max(),
+                 .distribution = Distribution::kCyclic};
+  EXPECT_EQ(node.node_of(23, 24), 0);
+}
+
 TEST(Costs, ASumReducesWithinNodesFirst) {
   const Costs costs = two_levels();
   const auto time = [&](const std::vector<int>& holders, int workers,

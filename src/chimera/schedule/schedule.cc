@@ -49,6 +49,14 @@ Recompute recomputation(const Schedule& schedule) {
   return false;
 }
 
+int closing_rounds(const Schedule& schedule) {
+  int most = 0;
+  for (const ActionList& list : schedule.actions) {
+    for (const Action& action : list) most = std::max<int>(most, -action.step);
+  }
+  return most;
+}
+
 size_t num_actions(const Schedule& schedule) {
   size_t count = 0;
   for (const ActionList& list : schedule.actions) count += list.size();

@@ -80,8 +80,9 @@ struct Schedule {
   bool operator==(const Schedule&) const = default;
 };
 
-// More copies than any machine has workers; keeps products of counts in range.
-inline constexpr int kMostCopies = 1 << 20;
+// More workers than any machine has, in all copies together; keeps products of
+// counts in range.
+inline constexpr int kMostWorkers = 1 << 20;
 
 // True if lowering has added any action or group. U does not count: it occurs
 // in compute-only schedules too.
@@ -114,5 +115,9 @@ inline constexpr int kMostCopies = 1 << 20;
 }
 
 [[nodiscard]] size_t num_actions(const Schedule& schedule);
+
+// Rounds of the lists after the last forwards, which drain the pipeline; 0 in
+// synchronous schedules without late votes.
+[[nodiscard]] int closing_rounds(const Schedule& schedule);
 
 }  // namespace chimera

@@ -62,7 +62,7 @@ Diagnostic fixed(const char* code, const std::string& found,
           .found = found,
           .needed = "is not possible: " + std::string(scheme.name) +
                     " always has " + value,
-          .hint = "leave the flag out"};
+          .hint = "leave it out"};
 }
 
 void refuse_counts(const ScheduleSpec& spec, int chunks, Diagnostics& errors) {
@@ -80,11 +80,13 @@ void refuse_counts(const ScheduleSpec& spec, int chunks, Diagnostics& errors) {
   if (!errors.empty()) return;
   // Checked one factor at a time, because the product may exceed 64 bits.
   const std::int64_t stages = std::int64_t{spec.depth} * chunks;
-  if (spec.width > kMostCopies) {
-    errors.push_back(
-        {.code = "E208",
-         .found = "width = " + std::to_string(spec.width),
-         .needed = "must be at most " + std::to_string(kMostCopies)});
+  if (std::int64_t{spec.depth} * spec.width > kMostWorkers) {
+    errors.push_back({.code = "E209",
+                      .found = "depth x width = " + std::to_string(spec.depth) +
+                               " x " + std::to_string(spec.width),
+                      .needed = "is too large; the most is " +
+                                std::to_string(kMostWorkers) + " workers",
+                      .hint = "use a smaller depth or width"});
   }
   if (stages > kMostForwards || stages * spec.micros > kMostForwards) {
     errors.push_back(
@@ -123,7 +125,7 @@ void refuse_flags(const ScheduleSpec& spec, const Scheme& scheme,
     errors.push_back({.code = "E207",
                       .found = "scale " + std::string(name_of(spec.scale)),
                       .needed = "is for chimera only",
-                      .hint = "leave the flag out"});
+                      .hint = "leave it out"});
   }
 }
 

@@ -40,6 +40,9 @@ TEST(Scheme, EveryRefusalAtOnce) {
                        .pipes = 2,
                        .scale = Scale::kHalving}),
               UnorderedElementsAre("E204", "E207"));
+  EXPECT_THAT(
+      refused({.scheme = "1f1b", .depth = 4096, .micros = 1, .width = 1 << 20}),
+      UnorderedElementsAre("E209"));
 }
 
 TEST(Scheme, ChimeraTakesEveryDivisorOfHalfTheDepth) {

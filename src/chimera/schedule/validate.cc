@@ -38,8 +38,9 @@ std::string shape_error(const Schedule& schedule) {
   }
   if (placement.pipes() < 1) return "the placement has no pipe";
   if (schedule.scheme.empty()) return "the scheme must have a name";
-  if (schedule.width < 1 || schedule.width > kMostCopies) {
-    return "width must be between 1 and " + std::to_string(kMostCopies);
+  if (schedule.width < 1) return "width must be at least 1";
+  if (std::int64_t{schedule.depth} * schedule.width > kMostWorkers) {
+    return "depth x width must be at most " + std::to_string(kMostWorkers);
   }
   if (schedule.parts < 1 || schedule.parts > 2) return "parts must be 1 or 2";
   if (schedule.recomputed_layers < 0) return "recompute must be at least 1";

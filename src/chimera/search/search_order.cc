@@ -337,6 +337,14 @@ class OrderSearch {
 }  // namespace
 }  // namespace ordering
 
+namespace {
+
+std::string shown_cap(double bytes) {
+  return "a cap of " + number(bytes / 1e6) + " MB";
+}
+
+}  // namespace
+
 bool depends_on_costs(const Schedule& schedule) {
   const Scheme* scheme = find_scheme(schedule.scheme);
   return scheme != nullptr && scheme->any_cap;
@@ -358,18 +366,24 @@ Schedule search_order(const Schedule& schedule, const Costs& costs,
   return OrderSearch(order, costs, options, {.forwards_are_free = true}).run();
 }
 
+Diagnostics check_bytes_known(const Schedule& layout, const Costs& costs,
+                              double cap) {
+  const bool is_known = std::any_of(
+      costs.stages.begin(), costs.stages.end(),
+      [](const StageCosts& stage) { return stage.activation_bytes > 0; });
+  if (is_known) return {};
+  return {{.code = "E213",
+           .found = shown_cap(cap),
+           .needed = "counts bytes, which an emulated model does not have",
+           .hint = "give the cap in activations, for example --cap " +
+                   std::to_string(layout.depth)}};
+}
+
 Diagnostics check_cap_bytes(const Schedule& layout, const Costs& costs,
                             double cap) {
+  Diagnostics errors = check_bytes_known(layout, costs, cap);
+  if (!errors.empty() || !depends_on_costs(layout)) return errors;
   const std::vector<double> bytes = held_bytes(costs);
-  const std::string found = "a cap of " + number(cap / 1e6) + " MB";
-  if (std::count(bytes.begin(), bytes.end(), 0) ==
-      static_cast<std::ptrdiff_t>(bytes.size())) {
-    return {{.code = "E213",
-             .found = found,
-             .needed = "counts bytes, which an emulated model does not have",
-             .hint = "give the cap in activations, for example --cap " +
-                     std::to_string(layout.depth)}};
-  }
   double most = 0;
   for (int worker = 0; worker < layout.workers(); ++worker) {
     double needed = 0;
@@ -384,7 +398,7 @@ Diagnostics check_cap_bytes(const Schedule& layout, const Costs& costs,
   if (most <= cap) return {};
   const std::string least = number(std::ceil(most / 1e6)) + "MB";
   return {{.code = "E213",
-           .found = found,
+           .found = shown_cap(cap),
            .needed = "must leave a worker room for one activation of each of "
                      "its stages, at least " +
                      least,

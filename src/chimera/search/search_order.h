@@ -76,8 +76,13 @@ struct OrderRequest {
   OnProgress on_progress = {};
 };
 
-// Reasons why no order of `layout` stays within a cap in bytes: the costs tell
-// no bytes, or a worker cannot hold one activation of each of its stages.
+// Refuses a cap in bytes if the costs tell no bytes of activations.
+[[nodiscard]] Diagnostics check_bytes_known(const Schedule& layout,
+                                            const Costs& costs, double cap);
+
+// Reasons why no order of `layout` can be found within a cap in bytes: the
+// costs tell no bytes or, if the order is searched for, a worker cannot hold
+// one activation of each of its stages.
 [[nodiscard]] Diagnostics check_cap_bytes(const Schedule& layout,
                                           const Costs& costs, double cap);
 

@@ -23,7 +23,7 @@ Simulator::Simulator(const Schedule& schedule, const Costs& costs,
       index_(schedule),
       queue_(options.cores, schedule.width, options.contention),
       jitter_(options.jitter, options.play),
-      rounds_(rounds()),
+      rounds_(options.steps + closing_rounds(schedule)),
       workers_(schedule.workers()),
       messages_(index_.size() * options.steps),
       votes_(options.steps),
@@ -48,14 +48,6 @@ Simulator::Simulator(const Schedule& schedule, const Costs& costs,
   result_.trace.steps = options.steps;
   result_.trace.events.reserve(num_actions(schedule) * options.steps);
   result_.workers.resize(schedule.workers());
-}
-
-int Simulator::rounds() const {
-  int least = 0;
-  for (const ActionList& list : schedule_.actions) {
-    for (const Action& action : list) least = std::min<int>(least, action.step);
-  }
-  return options_.steps - least;
 }
 
 void Simulator::note_lists() {

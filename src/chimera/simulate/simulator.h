@@ -80,7 +80,6 @@ class Simulator {
   void count_members();
   void note_tied(const SumGroup& group);
   void note_lists();
-  [[nodiscard]] int rounds() const;
 
   // Runs `worker` until it computes, waits or is done.
   void advance(int worker);
