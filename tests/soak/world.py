@@ -179,8 +179,10 @@ class World(runs.Runs):
 
     def is_committing(self):
         """All parts are there; the rename is all that is missing."""
-        return any(len(list(folder.glob("*.json"))) >= RANKS
-                   for folder in self.saving_folders())
+        with contextlib.suppress(FileNotFoundError):  # renamed meanwhile
+            return any(len(list(folder.glob("*.json"))) >= RANKS
+                       for folder in self.saving_folders())
+        return False
 
     def is_recovering(self):
         return any((self.run_dir / "checkpoints/.recovery").glob("rank-*"))
