@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "chimera/schedule/list_scheduling/rules.h"
 
@@ -17,8 +18,37 @@ class JustifySearch {
         justifier_(problem, goal, options.enough),
         random_(0) {}
 
+  // A long search gets stuck where a short one does. So two thirds of a search
+  // of several turns are short searches that begin anew, and the rest goes on
+  // from the best orders of them all.
   std::vector<Played> run(const std::vector<CodeLists>& seeds,
                           const std::vector<Timetable>& wishes) {
+    const std::int64_t turns = 2 * options_.passes / (3 * options_.turn);
+    std::vector<Played> found;
+    for (std::int64_t turn = 1; turn <= std::max<std::int64_t>(1, turns);
+         ++turn) {
+      end_ = turns > 1 ? turn * options_.turn : options_.passes;
+      explore(seeds, wishes, turn == 1 ? kFailures : kNoLimit);
+      found.insert(found.end(), best_.begin(), best_.end());
+      if (is_over(options_.passes)) break;
+      best_.clear();
+    }
+    best_.clear();
+    end_ = options_.passes;
+    for (Played& played : found) keep(std::move(played));
+    go_on();
+    return std::move(best_);
+  }
+
+ private:
+  static constexpr std::size_t kMost = 8;
+  // The first turn stops after this many starts in a row that found nothing
+  // better, since its seeds are then better starts.
+  static constexpr int kFailures = 10;
+  static constexpr int kNoLimit = std::numeric_limits<int>::max();
+
+  void explore(const std::vector<CodeLists>& seeds,
+               const std::vector<Timetable>& wishes, int most_failures) {
     for (const CodeLists& seed : seeds) {
       const Played start = justifier_.replayed(seed);
       keep(start);
@@ -26,23 +56,21 @@ class JustifySearch {
     }
     for (const Timetable& times : wishes) begin_with(times, 0);
     const std::int64_t seeded = justifier_.passes_made();
-    const std::int64_t starts = (options_.passes - seeded) / 3;
-    for (int failed = 0; failed < kFailures && !is_over(seeded + starts);) {
+    const std::int64_t starts = (end_ - seeded) / 3;
+    for (int failed = 0; failed < most_failures && !is_over(seeded + starts);) {
       const Ticks before = least_excess();
       begin_anew();
       failed = least_excess() < before ? 0 : failed + 1;
     }
-    while (!best_.empty() && !is_over(options_.passes)) {
+    go_on();
+  }
+
+  void go_on() {
+    while (!best_.empty() && !is_over(end_)) {
       const Played start = one_of_the_best();
       go_on_from(start);
     }
-    return std::move(best_);
   }
-
- private:
-  static constexpr std::size_t kMost = 8;
-  // Stop after this many starts in a row that found nothing better.
-  static constexpr int kFailures = 10;
 
   [[nodiscard]] bool is_over(std::int64_t passes) const {
     return justifier_.passes_made() >= passes ||
@@ -79,7 +107,7 @@ class JustifySearch {
 
   // Runs from `times`. The first `listed` passes follow the list rule.
   void begin_with(const Timetable& times, int listed) {
-    if (is_over(options_.passes)) return;
+    if (is_over(end_)) return;
     keep(justifier_.run({.times = times},
                         {.passes = at_most(250),
                          .listed = listed,
@@ -89,7 +117,7 @@ class JustifySearch {
   }
 
   void go_on_from(const Played& start) {
-    if (is_over(options_.passes)) return;
+    if (is_over(end_)) return;
     keep(justifier_.run(start,
                         {.passes = at_most(1000),
                          .noise = power_of_ten(-1.5, 0),
@@ -120,6 +148,7 @@ class JustifySearch {
   Random random_;
   ListPolicy policy_;
   std::vector<Played> best_;  // best first
+  std::int64_t end_ = 0;      // passes after which the present search ends
 };
 
 }  // namespace

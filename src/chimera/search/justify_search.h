@@ -12,6 +12,8 @@ namespace chimera::ordering {
 
 struct JustifyOptions {
   std::int64_t passes = 0;  // the budget
+  // Passes of one turn; a budget of several turns begins anew after each.
+  std::int64_t turn = 0;
   // The search ends once no worker exceeds its window by more than this.
   Ticks enough = 0;
   // Called with the share of passes made; may be empty.
@@ -20,8 +22,8 @@ struct JustifyOptions {
 
 // Returns the best orders found, best first; at most eight. `seeds` are orders
 // to start from; `wishes` are only times at which actions might start.
-// REQUIRES: as Justifier; options.passes > 0; every seed plays to its end and
-// stays within the cap.
+// REQUIRES: as Justifier; options.passes, options.turn > 0; every seed plays to
+// its end and stays within the cap.
 [[nodiscard]] std::vector<Played> search_by_justification(
     const Problem& problem, const Goal& goal,
     const std::vector<CodeLists>& seeds, const std::vector<Timetable>& wishes,

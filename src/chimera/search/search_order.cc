@@ -30,6 +30,7 @@ struct Budget {
   int judged = 0;
   std::int64_t moves = 0;
   std::int64_t passes = 0;  // of justification
+  std::int64_t turn = 0;    // passes at an effort of 1
 
   Budget(const Problem& problem, int depth, double effort) {
     const double actions = std::max(1, problem.actions);
@@ -42,8 +43,8 @@ struct Budget {
     moves = times(3e7, 200000);
     // Deeper pipelines need more passes. Fewer than a thousand are useless.
     const double played = std::min(7e5 * std::pow(depth, 1.5), 1.1e8);
-    passes = times(played, 20 * actions);
-    if (static_cast<double>(passes) < 1000 * effort) passes = 0;
+    turn = static_cast<std::int64_t>(std::min(played / actions, 20 * actions));
+    passes = turn < 1000 ? 0 : times(played, 20 * actions);
   }
 };
 
@@ -225,6 +226,7 @@ class OrderSearch {
     for (const Played& played : search_by_justification(
              problem_, goal, seeds_, from_fewer_micros(),
              {.passes = budget_.passes,
+             .turn = budget_.turn,
              .enough = enough(),
              .on_share = [&](double share) {
                tell(kDraws + kMoves + (1 - kDraws - kMoves) * share);
@@ -242,11 +244,12 @@ class OrderSearch {
     const Problem small = make_problem(few, costs_, problem_options_);
     const bool is_alike = small.folded == problem_.folded &&
                           small.ticks_per_time == problem_.ticks_per_time;
-    if (!is_alike) return {};
+    const std::int64_t turn = std::min(budget_.turn, budget_.passes) / 6;
+    if (!is_alike || turn == 0) return {};
     const Goal goal = goal_of(small, small.simple_bound());
     const std::vector<Played> found = search_by_justification(
         small, goal, {}, {},
-        {.passes = budget_.passes / 6, .enough = enough()});
+        {.passes = turn, .turn = turn, .enough = enough()});
     constexpr size_t kMost = 3;
     std::vector<Timetable> wishes;
     for (size_t i = 0; i < std::min(kMost, found.size()); ++i) {
