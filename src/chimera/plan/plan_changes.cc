@@ -35,8 +35,12 @@ class Changes {
         if (try_links(what, factor)) break;
       }
     }
-    try_batch(What::kSmallerBatch);
-    try_batch(What::kLargerBatch);
+    // A planned order for another batch would have to be searched for.
+    const bool is_planned = !plans_.empty() && plans_.front().order;
+    if (!is_planned) {
+      try_batch(What::kSmallerBatch);
+      try_batch(What::kLargerBatch);
+    }
     return found_;
   }
 
@@ -67,9 +71,10 @@ class Changes {
     note(what, 2, steps);
   }
 
-  // Empty if the layout is not legal or does not fit.
+  // Empty if the layout is not legal, does not fit, or has a planned order.
   [[nodiscard]] std::optional<double> time_with_batch(const Plan& plan,
                                                       What what) const {
+    if (plan.order) return {};
     Candidate candidate = plan.candidate;
     int& micros = candidate.spec.micros;
     if (what == What::kSmallerBatch && micros % 2 != 0) return {};

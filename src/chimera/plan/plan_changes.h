@@ -12,11 +12,11 @@ namespace chimera {
 // For each direction, the smallest factor tried with which another of `plans`
 // overtakes the first one under the request's cost model. Links: 2, 4, 8 and 16
 // times slower and faster, messages and sums together. Batch: half and twice
-// the micro-batches, if that is legal and fits the memory.
+// the micro-batches, if that is legal and fits the memory, and if the first
+// plan has no planned order, which would have to be searched for.
 //
-// Only the first few plans take part, and each keeps its layout, sync and order
-// (a planned order for another batch is the first that its scheme gives). The
-// result is a hint where to look, not a new search.
+// Only the first few plans take part, and each keeps its layout, sync and
+// order. The result is a hint where to look, not a new search.
 [[nodiscard]] std::vector<PlanChange> what_would_change(
     const PlanRequest& request, const std::vector<Plan>& plans);
 

@@ -206,9 +206,9 @@ std::string condition(const PlanChange& change) {
     case What::kFasterLinks:
       return fmt::format("links {} times as fast", number(change.factor));
     case What::kSmallerBatch:
-      return "half the micro-batches";
+      return "half the batch";
     case What::kLargerBatch:
-      return "twice the micro-batches";
+      return "twice the batch";
   }
   return "";
 }
@@ -228,10 +228,17 @@ std::string what_would_change(const PlanReport& report) {
                 ? fmt::format(" against {:.3f}\n", *change.first_step_s)
                 : ", where the best is not possible\n";
   }
+  const bool is_planned = report.plans[0].order.has_value();
+  if (is_planned && !report.changes.empty()) {
+    text +=
+        "  (planned orders are not searched for anew here: plan for the other "
+        "links to be sure)\n";
+  }
   if (!text.empty()) return "\nWhat would change the choice:\n" + text;
-  return "\nNeither more memory, nor links up to 16 times as slow or fast, nor "
-         "half or twice the\nmicro-batches would change the choice among "
-         "these.\n";
+  return fmt::format(
+      "\nNeither more memory nor links up to 16 times as slow or fast{}\nwould "
+      "change the choice among these.\n",
+      is_planned ? "" : ", nor half or twice the batch");
 }
 
 std::string changes_json(const PlanReport& report) {
@@ -324,14 +331,15 @@ std::string plan_text(const PlanHeadline& headline, const PlanRequest& request,
                           ? "the simulator"
                           : "the paper's formula";
   return fmt::format(
-             "{}, {} parameters, on {} workers, {} samples a step, by {}\n"
+             "{}, {} parameters, on {} workers, {} samples a step, in {}, by "
+             "{}\n"
              "profile   {}; block times: {}\n{}"
              "searched  {} layouts, {} of them judged, the others ruled out by "
              "bounds or memory\n\n",
              headline.model, short_number(parameters(request.model)),
-             request.workers, request.batch, judge, headline.profile,
-             headline.block_times, nodes_text(request.profile),
-             report.candidates, report.judged) +
+             request.workers, request.batch, name_of(request.precision), judge,
+             headline.profile, headline.block_times,
+             nodes_text(request.profile), report.candidates, report.judged) +
          winner_text(headline, request, report.plans[0]) +
          runners_up(request, report) + missing_schemes(request, report) +
          what_would_change(report);
