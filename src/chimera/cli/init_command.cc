@@ -121,7 +121,7 @@ void InitCommand::read_run(SlurmJob& job, Values& values) const {
   if (config.empty()) {
     values.refuse({.code = "E402",
                    .found = "-c",
-                   .needed = "is missing: which run.toml?",
+                   .needed = "is missing; it names the run.toml",
                    .hint = "chimera init slurm -c run.toml"});
     return;
   }

@@ -141,7 +141,7 @@ Result<Ready> prepare(const RunRequest& request, bool as_ranks) {
   if (request.config.empty()) {
     return Diagnostic{.code = "E402",
                       .found = "-c",
-                      .needed = "is missing: which run.toml?",
+                      .needed = "is missing; it names the run.toml",
                       .hint = "chimera calibrate -c run.toml -o profile.toml"};
   }
   const Result<std::string> text = read_file(request.config);

@@ -207,8 +207,10 @@ int dry_run(const Result<RunConfig>& config, bool resume) {
   if (!errors.empty()) return print_run_errors(errors);
   write_result(forecast(**setup, point ? resume_text(*point, **setup) : ""),
                "");
-  std::cerr << memory_warning(**setup, free_memory())
-            << "dry run: all is well, and nothing was written\n";
+  const std::string warning = memory_warning(**setup, free_memory());
+  std::cerr << warning << "dry run: "
+            << (warning.empty() ? "all is well, and nothing was written\n"
+                                : "nothing was written\n");
   return kExitDone;
 }
 

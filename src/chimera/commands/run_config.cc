@@ -12,7 +12,7 @@ Result<RunConfig> read_run_config(const RunRequest& request) {
   if (request.config.empty()) {
     return Diagnostic{.code = "E402",
                       .found = "-c",
-                      .needed = "is missing: which run.toml?",
+                      .needed = "is missing; it names the run.toml",
                       .hint = "for example -c examples/gpt2_tiny.toml"};
   }
   const Result<std::string> text = read_file(request.config);

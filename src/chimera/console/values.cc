@@ -91,6 +91,12 @@ int Values::format(const std::string& text, const std::string& output,
   for (std::size_t i = 0; i < names.size(); ++i) {
     if ("." + names[i] == end) absent = static_cast<int>(i);
   }
+  if (text.empty() && (end == ".png" || end == ".pdf")) {
+    refuse({.code = "E406",
+            .found = "-o " + shown(output),
+            .needed = "has the name of a format that chimera does not write",
+            .hint = "use .svg, which converters and browsers read"});
+  }
   return choice("--format", text, names, absent);
 }
 

@@ -51,6 +51,16 @@ void drop_metrics_after(const std::string& path, int steps_done) {
   if (error) throw IoError("cannot cut " + path + ": " + error.message());
 }
 
+bool has_checkpoint(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  for (const auto& entry :
+       fs::directory_iterator(fs::path(path) / "checkpoints", error)) {
+    if (entry.path().filename().string().starts_with("step-")) return true;
+  }
+  return false;
+}
+
 // E566 if `path` holds a run.
 std::optional<Diagnostic> find_run(const std::string& path) {
   namespace fs = std::filesystem;
@@ -62,9 +72,11 @@ std::optional<Diagnostic> find_run(const std::string& path) {
                       .where = path,
                       .found = std::string(name) + " is there already",
                       .needed = "and a run is never overwritten",
-                      .hint =
-                          "go on in it with --resume, or name another "
-                          "--run-dir"};
+                      .hint = has_checkpoint(path)
+                                  ? "go on in it with --resume, or name "
+                                    "another --run-dir"
+                                  : "it has no checkpoint to go on from: name "
+                                    "another --run-dir, or remove it"};
   }
   return std::nullopt;
 }
