@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 
@@ -22,6 +23,15 @@ std::string library_path() {
   return kLibrary;
 }
 
+// Threads of libgomp, which libtorch computes with, wait for each other by
+// spinning, by default for milliseconds. That takes the cores away from other
+// work of the machine, and from their own on a busy one. Set before libgomp is
+// loaded, unless the user has decided.
+void shorten_spinning() {
+  if (std::getenv("OMP_WAIT_POLICY") != nullptr) return;
+  setenv("GOMP_SPINCOUNT", "5000", /*overwrite=*/0);
+}
+
 }  // namespace
 
 const RunModule* load_run_module() {
@@ -34,6 +44,7 @@ const RunModule* load_run_module() {
                            "build"}});
     return nullptr;
   };
+  shorten_spinning();
   void* library = dlopen(library_path().c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return refuse(dlerror());
   void* entry = dlsym(library, kRunModuleEntry);
