@@ -1,5 +1,6 @@
 // chimera eval: computes the loss of a trained model on a data file.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -68,6 +69,39 @@ std::string result_text(const Evaluation& result, bool causal, bool as_json) {
       result.tokens, result.samples, rate);
 }
 
+// Shows how far an evaluation is: several times a second on a terminal, else a
+// line every ten seconds.
+class ProgressLine {
+ public:
+  explicit ProgressLine(std::int64_t tokens) : tokens_(tokens) {}
+
+  void show(std::int64_t done, double seconds) {
+    if (done >= tokens_) {
+      if (is_drawn_) std::cerr << "\r\033[K";
+      return;
+    }
+    if (seconds < next_s_) return;
+    next_s_ = seconds + (is_terminal_ ? 0.2 : 10);
+    const double rate = static_cast<double>(done) / seconds;
+    const std::string line = fmt::format(
+        "{:.0f} % of the tokens, {:.0f} tokens/s, {:.0f} s left",
+        100.0 * static_cast<double>(done) / static_cast<double>(tokens_), rate,
+        static_cast<double>(tokens_ - done) / rate);
+    if (is_terminal_) {
+      std::cerr << "\r\033[K" << line << std::flush;
+      is_drawn_ = true;
+    } else {
+      std::cerr << line << '\n';
+    }
+  }
+
+ private:
+  const std::int64_t tokens_;  // of the whole file
+  const bool is_terminal_ = isatty(STDERR_FILENO) != 0;
+  double next_s_ = is_terminal_ ? 0.5 : 10;
+  bool is_drawn_ = false;
+};
+
 int eval(const RunRequest& request, const EvalOptions& options) {
   const Result<ModelSource> source = find_model(request.run_dir);
   if (!source) return print_run_errors(source.errors());
@@ -99,7 +133,11 @@ int eval(const RunRequest& request, const EvalOptions& options) {
                  .type_vocab = details.type_vocab,
                  .global_batch = batch});
   if (!data) return print_run_errors(data.errors());
-  const Evaluation result = evaluate(opened->model, **data, batch);
+  ProgressLine progress((*data)->num_samples() * shape.seq);
+  const Evaluation result = evaluate(opened->model, **data, batch,
+                                     [&](std::int64_t tokens, double seconds) {
+                                       progress.show(tokens, seconds);
+                                     });
   write_result(result_text(result, is_causal(shape.kind), options.as_json), "");
   return kExitDone;
 }

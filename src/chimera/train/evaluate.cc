@@ -29,18 +29,20 @@ TargetCount count_targets(const BatchSource& source, std::int64_t batch) {
 
 }  // namespace
 
-Evaluation evaluate(const WholeModel& model, const BatchSource& source,
-                    std::int64_t batch) {
+Evaluation evaluate(
+    const WholeModel& model, const BatchSource& source, std::int64_t batch,
+    const std::function<void(std::int64_t tokens, double seconds)>& on_batch) {
   const TargetCount total = count_targets(source, batch);
   const auto start = std::chrono::steady_clock::now();
   Evaluation evaluation{.samples = total.samples};
   for_each_batch(source, batch, [&](const Batch& part) {
     evaluation.loss += model.loss(to_tensors(part, total));
     evaluation.tokens += static_cast<std::int64_t>(part.inputs.size());
+    evaluation.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+            .count();
+    if (on_batch) on_batch(evaluation.tokens, evaluation.seconds);
   });
-  evaluation.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-          .count();
   return evaluation;
 }
 
