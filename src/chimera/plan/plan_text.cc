@@ -157,7 +157,10 @@ std::string runners_up(const PlanRequest& request, const PlanReport& report) {
     if (&plan == &best) continue;
     text += fmt::format("{:46}{}\n", "", difference(plan, best));
   }
-  return text;
+  return text +
+         "\nD stages, W copies, N micro-batches of B samples each; x2: chunks "
+         "of a worker; cap:\nactivations that it may hold; eager, eager-opt, "
+         "end: when gradient sums start\n";
 }
 
 // Explains why some schemes are not in the table.
