@@ -24,7 +24,6 @@ class Playground {
     this.isIdle = false;
     this.wanted = 0;  // number of changes so far
     this.update = drawOnce(() => this.updateNow());
-    buildTour(document.getElementById('tour'));
     this.buildSetting();
     this.buildTimeline();
     const section = (name) => document.getElementById(name);
@@ -341,9 +340,8 @@ class Playground {
 
 let playground = null;
 
-(async () => {
-  const engine = new Engine(20);
-  const {schemes} = await engine.ask({ask: 'schemes'});
+async function start() {
+  const {schemes} = await new Engine(20).ask({ask: 'schemes'});
   const names = schemes.map(({name}) => name);
   readAddress(location.hash, names);
   playground = new Playground(schemes);
@@ -352,4 +350,14 @@ let playground = null;
     playground.fillFields();
     playground.changed();
   });
-})();
+}
+
+buildTour(document.getElementById('tour'));
+start().catch((error) => {
+  document.getElementById('setting').append(element('p', {
+    class: 'card',
+    role: 'alert',
+    text: `The playground cannot start: ${error.message} ` +
+        'It needs a browser with WebAssembly and Web Workers.'
+  }));
+});

@@ -175,6 +175,19 @@ class PlaygroundTest(unittest.TestCase):
             self.browser.run("playground.sides[0].answer.json"),
             chimera("simulate", *flags_of(fields), "--format", "json").stdout)
 
+    def test_a_page_that_cannot_start_says_so(self):
+        script = self.browser.call(
+            "Page.addScriptToEvaluateOnNewDocument",
+            source="window.Worker = class { constructor() {"
+                   " throw new Error('No workers here.'); } };")["identifier"]
+        self.browser.open("about:blank")
+        self.browser.open(f"file://{PAGE}")
+        self.browser.call("Page.removeScriptToEvaluateOnNewDocument",
+                          identifier=script)
+        text = self.browser.run("document.body.innerText")
+        self.assertIn("The playground cannot start: No workers here.", text)
+        self.assertIn("Two pipes and split backwards", text)  # the tour
+
     def test_needs_hold_every_cause_and_curves_every_peak(self):
         for fields in (
                 {"scheme": "chimera", "depth": 4, "micros": 8, "p2p": 0.25,
