@@ -112,6 +112,11 @@ std::string simulation_text(const SimulationView& view) {
       "is {} = {:.1f} % above)\n",
       shown_time(simulation.bound, view), within, shown_time(above, view),
       percent_of(above, simulation.bound));
+  if (simulation.ideal > simulation.bound * (1 + 1e-9)) {
+    text +=
+        "               (for the bound, sharing processors slows no work "
+        "down)\n";
+  }
   text +=
       fmt::format("bubble         {:.1f} %\n", 100 * simulation.bubble_ratio);
   if (simulation.trace.steps > 1) {

@@ -61,11 +61,28 @@ std::string pipe_line(const Chart& chart, bool colour) {
   return join(parts, "; ") + '\n';
 }
 
+// Says how to tell a worker's stages of one pipe apart.
+std::string chunk_line(const Chart& chart, bool colour) {
+  if (!colour) {
+    return fmt::format(
+        "a worker runs {} stages of a pipe; colours tell them apart: on a "
+        "terminal, or in an SVG\n",
+        chart.chunks);
+  }
+  std::string text = "stages of a worker, the lowest first:";
+  for (int chunk = 0; chunk < chart.chunks; ++chunk) {
+    text += ' ' +
+            painted(fmt::format(" {} ", chunk + 1), op_paint(Op::kF, 0, chunk));
+  }
+  return text + '\n';
+}
+
 }  // namespace
 
 std::string text_legend(const Chart& chart, bool colour) {
   std::string legend = op_line(chart, colour);
   if (chart.pipes.size() > 1) legend += pipe_line(chart, colour);
+  if (chart.chunks > 1) legend += chunk_line(chart, colour);
   return legend;
 }
 

@@ -158,6 +158,15 @@ TEST(DrawText, SumsLieBelowTheirWorker) {
             "F forward  B backward  -- goes on  .. idle  == gradient sum\n");
 }
 
+TEST(DrawText, TheLegendTellsTheStagesOfAWorkerApart) {
+  Trace trace = timeline({"F0 F0"});
+  EXPECT_THAT(draw_text(trace), Not(HasSubstr("stages")));
+  trace.events.back().action.stage = 1;
+  EXPECT_THAT(draw_text(trace), HasSubstr("a worker runs 2 stages of a pipe"));
+  EXPECT_THAT(draw_text(trace, {.colour = true}),
+              HasSubstr("stages of a worker, the lowest first:"));
+}
+
 TEST(DrawText, ColourTellsPipesApartAndKeepsTheLayout) {
   const std::string text = draw_text(chimera4(), {.colour = true});
   const std::string row = line_of(text, 1);
