@@ -15,7 +15,26 @@
 namespace chimera {
 namespace {
 
-constexpr double kGiga = 1e9;
+// Units in which a report's times and bytes are readable.
+struct Units {
+  double time = 1;  // of a second
+  const char* time_name = "s";
+  double bytes = 1e-9;
+  const char* bytes_name = "GB";
+};
+
+Units units_of(const Plan& best) {
+  Units units;
+  if (best.step_s < 0.1) {
+    units.time = 1e3;
+    units.time_name = "ms";
+  }
+  if (best.peak.total() < 1e8) {
+    units.bytes = 1e-6;
+    units.bytes_name = "MB";
+  }
+  return units;
+}
 
 // With a depth of 1 the scheme only says in which order a copy computes.
 std::string name_of_plan(const Plan& plan) {
@@ -66,7 +85,7 @@ std::array<NamedTime, 5> parts_of(const PlanTimes& times) {
 }
 
 // Example: "idle +0.31 s, sum +0.02 s, compute -0.01 s", largest first.
-std::string difference(const Plan& plan, const Plan& best) {
+std::string difference(const Plan& plan, const Plan& best, const Units& units) {
   auto parts = parts_of(plan.times);
   const auto others = parts_of(best.times);
   for (size_t part = 0; part < parts.size(); ++part) {
@@ -79,7 +98,8 @@ std::string difference(const Plan& plan, const Plan& best) {
   std::vector<std::string> words;
   for (const auto& [name, seconds] : parts) {
     if (std::abs(seconds) < 0.005 * best.step_s) continue;
-    words.push_back(fmt::format("{} {:+.3f} s", name, seconds));
+    words.push_back(fmt::format("{} {:+.3f} {}", name, seconds * units.time,
+                                units.time_name));
   }
   return words.empty() ? "nearly the same" : join(words, ", ");
 }
@@ -118,44 +138,55 @@ std::string winner_text(const PlanHeadline& headline,
                         const PlanRequest& request, const Plan& plan) {
   const PlanTimes& times = plan.times;
   const WorkerBytes& peak = plan.peak;
-  return fmt::format(
+  const Units units = units_of(plan);
+  const auto shown_bytes = [&](double bytes) {
+    return fmt::format("{:.2f}", bytes * units.bytes);
+  };
+  const auto shown_time = [&](double seconds) {
+    return fmt::format("{:.3f}", seconds * units.time);
+  };
+  std::string text = fmt::format(
       "best      {}\n"
-      "step      {:.3f} s, {:.1f} samples/s, bubble {:.1f} % (workers not "
+      "step      {} {}, {:.1f} samples/s, bubble {:.1f} % (workers not "
       "computing)\n"
       "{}"
-      "          compute {:.3f} + recompute {:.3f} + idle by the order {:.3f} "
-      "+ "
-      "message {:.3f} + sum {:.3f} s\n"
-      "memory    {:.2f} GB of {:.2f} on the fullest worker: weights {:.2f}, "
-      "gradients {:.2f},\n"
-      "          optimizer {:.2f}, activations {:.2f}, buffers {:.2f}, "
-      "workspace {:.2f}{}{}\n",
-      layout_of(plan), plan.step_s, request.batch / plan.step_s,
-      100 * plan.bubble_ratio, speed_text(headline, request, plan),
-      times.compute, times.recompute, times.bubble, times.message, times.sum,
-      peak.total() / kGiga, request.memory_bytes / kGiga, peak.weights / kGiga,
-      peak.gradients / kGiga, peak.optimizer / kGiga, peak.activations / kGiga,
-      peak.boundary / kGiga, peak.workspace / kGiga,
-      peak.checkpoint > 0
-          ? fmt::format(", checkpoint {:.2f}", peak.checkpoint / kGiga)
-          : "",
-      peak.undo > 0 ? fmt::format(", undo {:.2f}", peak.undo / kGiga) : "");
+      "          compute {} + recompute {} + idle by the order {} + message {} "
+      "+ sum {} {}\n",
+      layout_of(plan), shown_time(plan.step_s), units.time_name,
+      request.batch / plan.step_s, 100 * plan.bubble_ratio,
+      speed_text(headline, request, plan), shown_time(times.compute),
+      shown_time(times.recompute), shown_time(times.bubble),
+      shown_time(times.message), shown_time(times.sum), units.time_name);
+  text += fmt::format(
+      "memory    {} {} of {} on the fullest worker: weights {}, gradients {},\n"
+      "          optimizer {}, activations {}, buffers {}, workspace {}",
+      shown_bytes(peak.total()), units.bytes_name,
+      shown_bytes(request.memory_bytes), shown_bytes(peak.weights),
+      shown_bytes(peak.gradients), shown_bytes(peak.optimizer),
+      shown_bytes(peak.activations), shown_bytes(peak.boundary),
+      shown_bytes(peak.workspace));
+  if (peak.checkpoint > 0)
+    text += ", checkpoint " + shown_bytes(peak.checkpoint);
+  if (peak.undo > 0) text += ", undo " + shown_bytes(peak.undo);
+  return text + '\n';
 }
 
 std::string runners_up(const PlanRequest& request, const PlanReport& report) {
   const Plan& best = report.plans[0];
   if (report.plans.size() == 1) return "";
+  const Units units = units_of(best);
   std::string text = fmt::format(
       "\n{:>9} {:>6} {:>10} {:>7} {:>7}  best of each scheme, and "
       "what it loses to\n",
-      "step s", "times", "samples/s", "bubble", "GB");
+      fmt::format("step {}", units.time_name), "times", "samples/s", "bubble",
+      units.bytes_name);
   for (const Plan& plan : report.plans) {
     text += fmt::format("{:9.3f} {:6.2f} {:10.1f} {:6.1f}% {:7.2f}  {}\n",
-                        plan.step_s, plan.step_s / best.step_s,
+                        plan.step_s * units.time, plan.step_s / best.step_s,
                         request.batch / plan.step_s, 100 * plan.bubble_ratio,
-                        plan.peak.total() / kGiga, layout_of(plan));
+                        plan.peak.total() * units.bytes, layout_of(plan));
     if (&plan == &best) continue;
-    text += fmt::format("{:46}{}\n", "", difference(plan, best));
+    text += fmt::format("{:46}{}\n", "", difference(plan, best, units));
   }
   return text +
          "\nD stages, W copies, N micro-batches of B samples each; x2: chunks "
@@ -217,19 +248,22 @@ std::string condition(const PlanChange& change) {
 }
 
 std::string what_would_change(const PlanReport& report) {
+  const Units units = units_of(report.plans[0]);
   std::string text;
   for (const Plan& plan : report.too_large) {
     text += fmt::format(
-        "  {:.2f} GB a worker: {} takes {:.3f} s ({:.2f} times as fast)\n",
-        plan.peak.total() / kGiga, layout_of(plan), plan.step_s,
+        "  {:.2f} {} a worker: {} takes {:.3f} {} ({:.2f} times as fast)\n",
+        plan.peak.total() * units.bytes, units.bytes_name, layout_of(plan),
+        plan.step_s * units.time, units.time_name,
         report.plans[0].step_s / plan.step_s);
   }
   for (const PlanChange& change : report.changes) {
-    text += fmt::format("  {}: {} is ahead, {:.3f} s", condition(change),
-                        layout_of(report.plans[change.plan]), change.step_s);
-    text += change.first_step_s
-                ? fmt::format(" against {:.3f}\n", *change.first_step_s)
-                : ", where the best is not possible\n";
+    text += fmt::format("  {}: {} is ahead, {:.3f} {}", condition(change),
+                        layout_of(report.plans[change.plan]),
+                        change.step_s * units.time, units.time_name);
+    text += change.first_step_s ? fmt::format(" against {:.3f}\n",
+                                              *change.first_step_s * units.time)
+                                : ", where the best is not possible\n";
   }
   const bool is_planned = report.plans[0].order.has_value();
   if (is_planned && !report.changes.empty()) {
