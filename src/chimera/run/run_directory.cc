@@ -12,6 +12,7 @@
 
 #include "chimera/base/files.h"
 #include "chimera/base/text.h"
+#include "chimera/checkpoint/catalog.h"
 #include "chimera/config/paths.h"
 #include "chimera/config/print.h"
 #include "chimera/files/hf_write.h"
@@ -51,16 +52,6 @@ void drop_metrics_after(const std::string& path, int steps_done) {
   if (error) throw IoError("cannot cut " + path + ": " + error.message());
 }
 
-bool has_checkpoint(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  for (const auto& entry :
-       fs::directory_iterator(fs::path(path) / "checkpoints", error)) {
-    if (entry.path().filename().string().starts_with("step-")) return true;
-  }
-  return false;
-}
-
 // E566 if `path` holds a run.
 std::optional<Diagnostic> find_run(const std::string& path) {
   namespace fs = std::filesystem;
@@ -72,11 +63,11 @@ std::optional<Diagnostic> find_run(const std::string& path) {
                       .where = path,
                       .found = std::string(name) + " is there already",
                       .needed = "and a run is never overwritten",
-                      .hint = has_checkpoint(path)
-                                  ? "go on in it with --resume, or name "
-                                    "another --run-dir"
-                                  : "it has no checkpoint to go on from: name "
-                                    "another --run-dir, or remove it"};
+                      .hint = list_checkpoints(path).empty()
+                                  ? "it has no checkpoint to go on from: name "
+                                    "another --run-dir, or remove it"
+                                  : "go on in it with --resume, or name "
+                                    "another --run-dir"};
   }
   return std::nullopt;
 }
